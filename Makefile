@@ -1,0 +1,81 @@
+# Needs Python 3.11 or newer, pip and make. Everything is installed into .venv* in this folder.
+
+PYTHON ?= python3
+PIPFLAGS ?= -qq
+
+VENV := .venv
+LOWEST := .venv-lowest
+WHEEL := .venv-wheel
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# Keep the stamps: make would delete them as intermediate files.
+.SECONDARY:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(VENV)/.installed-plot ## cluster handwritten digits and show the result
+	$(VENV)/bin/python examples/digits.py
+
+.PHONY: test
+test: $(VENV)/.installed-test ## run the tests
+	$(VENV)/bin/python -m pytest
+
+.PHONY: lint
+lint: $(VENV)/.installed-dev ## check style and formatting
+	$(VENV)/bin/python -m ruff check .
+	$(VENV)/bin/python -m ruff format --check .
+
+.PHONY: format
+format: $(VENV)/.installed-dev ## repair what the linter can repair
+	$(VENV)/bin/python -m ruff check --fix .
+	$(VENV)/bin/python -m ruff format .
+
+.PHONY: types
+types: $(VENV)/.installed-dev ## check the types
+	$(VENV)/bin/python -m mypy src
+
+.PHONY: docs
+docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors
+	$(VENV)/bin/python -m sphinx -q -E -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html is ready"
+
+.PHONY: lowest
+lowest: $(LOWEST)/.installed-test ## run the tests with the oldest supported dependencies
+	$(LOWEST)/bin/python -m pytest
+
+.PHONY: wheel
+wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment
+	rm -rf dist $(WHEEL)
+	$(VENV)/bin/python -m build --quiet --outdir dist
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install $(PIPFLAGS) dist/*.whl
+	cd $(WHEEL) && bin/python -I ../.ci/smoke.py
+
+.PHONY: bench-quick
+bench-quick: $(VENV)/.installed-test ## run the reduced benchmark
+	$(VENV)/bin/python -m benchmarks.run --quick
+
+.PHONY: clean
+clean: ## remove environments, builds and caches
+	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A half-made environment would look complete to the next run, so it is removed.
+%/bin/python:
+	$(PYTHON) -m venv $* || { rm -rf $*; exit 1; }
+
+# One stamp for each set of extras: pip runs only after pyproject.toml has changed.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install $(PIPFLAGS) -e ".[$*]"
+	@touch $@
+
+$(LOWEST)/.installed-%: pyproject.toml requirements-lowest.txt | $(LOWEST)/bin/python
+	$(LOWEST)/bin/python -m pip install $(PIPFLAGS) -c requirements-lowest.txt -e ".[$*]"
+	@touch $@

@@ -1,0 +1,31 @@
+"""Sphinx configuration."""
+
+import klsnmf
+
+project = "klsnmf"
+author = "the klsnmf developers"
+copyright = "2026, the klsnmf developers"
+release = version = klsnmf.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build"]
+
+# The docstrings follow numpydoc and already name the types.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+math_number_all = False
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Clustering by nonnegative matrix factorization with local similarity learning",
+    "fixed_sidebar": True,
+    "page_width": "1040px",
+}
+html_show_sourcelink = False

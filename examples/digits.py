@@ -1,0 +1,98 @@
+"""Cluster scikit-learn's handwritten digits, compare, and draw the clusters.
+
+Run it with ``make demo``. It prints a table and writes digits.png into the current folder.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import load_digits
+
+from klsnmf import KLSNMF
+from klsnmf.metrics import scores
+from klsnmf.solver import Progress
+
+PICTURE = Path("digits.png")
+MEMBERS = 24
+
+
+def show(progress: Progress) -> None:
+    """One line that is written over; plain silence where the output is not a terminal."""
+    if sys.stdout.isatty():
+        done = progress.iteration / progress.max_iter
+        bar = "█" * int(30 * done)
+        print(
+            f"\r  {bar:<30} iteration {progress.iteration:4d}, "
+            f"{progress.running} of {progress.fits} starts running, "
+            f"objective {progress.objective:9.3f} ",
+            end="",
+            flush=True,
+        )
+
+
+def draw(model: KLSNMF, X: np.ndarray) -> None:
+    """Each cluster as a row: its prototype, then its most typical members."""
+    k = model.n_clusters
+    figure = plt.figure(figsize=(11, 8.2), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[2.1, 1])
+    axes = left.subplots(k, 1)
+    for cluster, axis in enumerate(axes):
+        members = np.flatnonzero(model.labels_ == cluster)
+        members = members[np.argsort(-model.G_[members, cluster])][:MEMBERS]
+        prototype = model.components_[cluster].reshape(8, 8)
+        tiles = [prototype, np.full((8, 2), np.nan), *X[members].reshape(-1, 8, 8)]
+        axis.imshow(np.hstack(tiles), cmap="gray_r", vmin=0, vmax=16)
+        axis.set_axis_off()
+        size = int(np.sum(model.labels_ == cluster))
+        axis.set_title(f"cluster {cluster}, {size} digits", fontsize=8, loc="left", pad=1)
+    left.suptitle("Prototype and most typical members of each cluster", fontsize=10)
+
+    axis = right.subplots()
+    history = model.history_
+    phases = history["solver"]
+    iterations = np.arange(1, len(phases) + 1)
+    for phase in dict.fromkeys(phases):
+        here = phases == phase
+        axis.plot(iterations[here], history["objective"][here], label=f"{phase} steps")
+    axis.set(xlabel="iteration", ylabel="objective", yscale="log")
+    axis.set_title("Objective of the best start", fontsize=10)
+    axis.legend(frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(PICTURE, dpi=130)
+
+
+def main() -> None:
+    X, y = load_digits(return_X_y=True)
+    k = len(np.unique(y))
+    print(f"{len(X)} images of handwritten digits, {k} clusters, no labels used\n")
+    methods = {
+        "KLSNMF": KLSNMF(k, random_state=0, callback=show),
+        "KMeans": KMeans(k, n_init=10, random_state=0),
+        "SpectralClustering": SpectralClustering(k, affinity="nearest_neighbors", random_state=0),
+    }
+    rows = []
+    for name, model in methods.items():
+        start = time.perf_counter()
+        labels = model.fit_predict(X)
+        rows.append((name, scores(y, labels), time.perf_counter() - start))
+    if sys.stdout.isatty():
+        print("\r" + " " * 100 + "\r", end="")
+    print(f"{'':20}{'accuracy':>10}{'NMI':>8}{'purity':>8}{'seconds':>9}")
+    for name, score, seconds in rows:
+        numbers = "".join(f"{100 * score[key]:8.1f}" for key in ("nmi", "purity"))
+        print(f"{name:20}{100 * score['accuracy']:10.1f}{numbers}{seconds:9.1f}")
+    draw(methods["KLSNMF"], X)
+    print(f"\nThe clusters as pictures: {PICTURE.resolve().name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What comes from outside is checked here, with a remedy in each error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
+
+from ._typing import Array, Matrix
+from .grams import DenseGram, Gram, SparseGram
+from .graphs import Graph
+
+#: Largest powers of two that data may be away from 1 before they are rescaled.
+_MODERATE = 32
+
+
+def tamed(X: Matrix, kernel: Any) -> tuple[Matrix, float]:
+    """X in units of a power of two, so that squares neither overflow nor vanish, and the unit.
+
+    Only where that changes nothing but the unit of length: kernels of distances and angles.
+    """
+    if kernel not in ("self-tuning", "rbf", "cosine"):
+        return X, 1.0
+    largest = _largest(X)
+    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
+    if abs(exponent) <= _MODERATE:
+        return X, 1.0
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data = np.ldexp(X.data, -exponent)
+        return X, float(np.ldexp(1.0, exponent))
+    return np.ldexp(X, -exponent), float(np.ldexp(1.0, exponent))
+
+
+def unit_rows(X: Matrix) -> Matrix:
+    """X with rows of length 1; rows of zeros stay."""
+    return normalize(tamed(X, "cosine")[0])
+
+
+def precomputed_gram(K: Matrix) -> Gram:
+    """The Gram of a kernel matrix of the user's."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
+            f"X has shape {K.shape}."
+        )
+    gram = SparseGram(sparse.csr_array(K)) if sparse.issparse(K) else DenseGram(K)
+    if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
+        raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
+    return gram
+
+
+def check_gram(K: Gram, *, local: bool) -> None:
+    """Refuse numbers that cannot be computed with, and negative distances if λ needs them."""
+    n, limits = K.shape[0], np.finfo(K.dtype)
+    largest = K.largest
+    if not largest * float(n) ** 2 < 1e-3 * limits.max:
+        raise ValueError(
+            f"The kernel matrix has entries as large as {largest:.3g}, too large for {K.dtype}: "
+            "divide X by a constant."
+        )
+    if largest < np.sqrt(limits.tiny):
+        raise ValueError(
+            f"No entry of the kernel matrix is larger than {largest:.3g}: there is nothing to "
+            "factorize. Multiply X by a constant, or choose another kernel."
+        )
+    if local and K.smallest_distance() < -np.sqrt(limits.eps):
+        raise ValueError(
+            "The kernel gives negative squared distances, K_ii + K_jj - 2 K_ij < 0 for some "
+            "samples i, j: it is not positive semidefinite. Enlarge its diagonal, or set lam=0."
+        )
+
+
+def check_graph(A: Any, n: int, dtype: Any) -> Graph:
+    """The graph of ``graph_neighbors`` when it is a matrix."""
+    A = check_array(A, accept_sparse="csr", dtype=dtype, input_name="graph_neighbors")
+    if A.shape != (n, n):
+        raise ValueError(
+            f"graph_neighbors has shape {A.shape}; a graph of {n} samples has shape ({n}, {n})."
+        )
+    graph = Graph(sparse.csr_array(A))
+    if not graph.nonnegative:
+        raise ValueError("graph_neighbors has negative weights; a graph has none.")
+    if graph.asymmetry() > np.sqrt(np.finfo(graph.dtype).eps):
+        raise ValueError("graph_neighbors must be symmetric; (A + A.T) / 2 is.")
+    return graph
+
+
+def check_start(init: Any, n: int, k: int, dtype: Any) -> dict[str, Array]:
+    """The factors of ``init=(W0, G0)``."""
+    if len(init) != 2:
+        raise ValueError(f"init must be a pair (W0, G0) or a name; it has {len(init)} elements.")
+    start = {}
+    for name, value in zip(("W", "G"), init, strict=True):
+        value = check_array(value, dtype=dtype, input_name=f"{name}0 of init")
+        if value.shape != (n, k):
+            raise ValueError(
+                f"{name}0 of init has shape {value.shape}; it must be "
+                f"(n_samples, n_clusters) = ({n}, {k})."
+            )
+        if value.min() < 0:
+            raise ValueError(f"{name}0 of init has negative entries; it must be nonnegative.")
+        start[name] = value
+    return start
+
+
+def _largest(X: Matrix) -> float:
+    """max |X|, without a copy."""
+    values = X.data if sparse.issparse(X) else X
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))

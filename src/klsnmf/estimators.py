@@ -1,0 +1,284 @@
+"""The estimators, and the table of all methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import kernels
+from .shell import LocalSimilarityNMF
+from .solver import Callback
+
+
+class KLSNMF(LocalSimilarityNMF):
+    """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
+
+    Clusters samples and learns their local similarity at once, by minimising
+
+        ½ tr(K - 2KWGᵀ + GWᵀKWGᵀ) + λ tr(WᵀDG)   over W, G ≥ 0 with GᵀG = I,
+
+    where K is a kernel matrix and D the squared distances that go with it.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    lam : float or "auto", default="auto"
+        λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
+        would be better off in no cluster (see ``lam_``).
+    kernel : str or callable, default="self-tuning"
+        "self-tuning": exp(-d²/(r_i r_j)), r_i the distance of sample i to its 7th neighbour;
+        "rbf": exp(-d²/(2σ²)), σ = ``radius``; "linear"; "cosine"; "polynomial": (⟨x, y⟩ + 1)²;
+        "precomputed": X is the kernel matrix, dense or sparse; or a function of two arrays that
+        returns the matrix k(X, Y).
+    radius : float or "auto", default="auto"
+        σ of the "rbf" kernel; "auto" is the median distance to the 7th neighbour.
+    n_neighbors : int, None or "auto", default="auto"
+        Keep k(x_i, x_j) only where one sample is among that many nearest of the other: K is
+        sparse. None keeps all. "auto" is 10 for "self-tuning", None for the others.
+    row_norm : "l2" or None, default="l2"
+        Scale the samples to length 1 before the kernel, or leave them.
+    graph_weight : float, default=0.0
+        γ of GLS-NMF, which adds γ/2 tr(GᵀLG), L the Laplacian of a neighbour graph.
+    graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
+        The graph of GLS-NMF: nearest neighbours with weight 1, or weights of your own.
+    solver : {"auto", "soft", "exact", "paper"}, default="auto"
+        "paper": the two update rules as printed. "soft": the same with a symmetric multiplier,
+        which makes the Lagrangian descend. "exact": the G step solved in closed form, so that
+        GᵀG = I exactly and the objective never rises. "auto": LS-NMF's steps with G free, which
+        look around, then exact ones.
+    init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
+        Where to start: labels from the leading eigenvectors of K, labels from k-means on X, both
+        in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters).
+    n_init : int, default=8
+        Number of starts, fitted side by side; the lowest objective is kept.
+    max_iter : int, default=500
+        Most iterations of a start. "auto" gives half of them to each of its two phases.
+    tol : float, default=1e-4
+        A fit has converged when its objective changes by less than this share of itself over
+        10 iterations. 0 runs ``max_iter`` iterations.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+    callback : callable or None, default=None
+        Called after every iteration with a :class:`klsnmf.solver.Progress`; the fit stops where
+        it is when it returns True.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    W_, G_ : ndarrays of shape (n_samples, n_clusters)
+        The factors; columns of ``G_`` have length 1. Column k belongs to label k.
+    components_ : ndarray of shape (n_clusters, n_features)
+        Prototypes: means of the samples with the weights in ``W_``. Not with "precomputed".
+    objective_ : float
+    n_iter_ : int
+    history_ : dict of arrays, one entry an iteration
+        "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase.
+    verdict_ : str
+        Why the fit ended, in a sentence.
+    lam_ : float
+    radius_ : float or ndarray of shape (n_samples,)
+        σ, or the samples' own radii; in the units of the samples after ``row_norm``.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from klsnmf import KLSNMF
+    >>> X, y = load_digits(return_X_y=True)
+    >>> KLSNMF(n_clusters=10, random_state=0).fit_predict(X).shape
+    (1797,)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LocalSimilarityNMF._parameter_constraints,
+        "kernel": [StrOptions({*kernels.KERNELS, "precomputed"}), callable],
+        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    }
+
+    orthogonal = True
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        lam: float | str = "auto",
+        kernel: str | kernels.KernelFunction = "self-tuning",
+        radius: float | str = "auto",
+        n_neighbors: int | str | None = "auto",
+        row_norm: str | None = "l2",
+        graph_weight: float = 0.0,
+        graph_neighbors: Any = 5,
+        solver: str = "auto",
+        init: Any = "auto",
+        n_init: int = 8,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.kernel = kernel
+        self.radius = radius
+        self.n_neighbors = n_neighbors
+        self.row_norm = row_norm
+        self.graph_weight = graph_weight
+        self.graph_neighbors = graph_neighbors
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+
+class GLSNMF(KLSNMF):
+    """KLS-NMF with a graph term: :class:`KLSNMF` with ``graph_weight=1`` unless told otherwise."""
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        lam: float | str = "auto",
+        kernel: str | kernels.KernelFunction = "self-tuning",
+        radius: float | str = "auto",
+        n_neighbors: int | str | None = "auto",
+        row_norm: str | None = "l2",
+        graph_weight: float = 1.0,
+        graph_neighbors: Any = 5,
+        solver: str = "auto",
+        init: Any = "auto",
+        n_init: int = 8,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            lam=lam,
+            kernel=kernel,
+            radius=radius,
+            n_neighbors=n_neighbors,
+            row_norm=row_norm,
+            graph_weight=graph_weight,
+            graph_neighbors=graph_neighbors,
+            solver=solver,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            verbose=verbose,
+            callback=callback,
+        )
+
+
+class LSNMF(LocalSimilarityNMF):
+    """Nonnegative matrix factorization with local similarity learning (LS-NMF).
+
+    The linear kernel: samples are approximated by X ≈ G (WᵀX), W, G ≥ 0. Data of any sign.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    orthogonal : bool, default=True
+        Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
+        rather than memberships.
+    lam, n_neighbors, row_norm, graph_weight, graph_neighbors, solver, init, n_init, max_iter, \
+    tol, random_state, verbose, callback
+        As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
+        are the same there.
+
+    Attributes
+    ----------
+    labels_, W_, G_, components_, objective_, n_iter_, history_, verdict_, lam_
+        As in :class:`KLSNMF`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LocalSimilarityNMF._parameter_constraints,
+        "orthogonal": ["boolean"],
+    }
+
+    kernel = "linear"
+    radius = "auto"
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        orthogonal: bool = True,
+        lam: float | str = "auto",
+        n_neighbors: int | str | None = "auto",
+        row_norm: str | None = "l2",
+        graph_weight: float = 0.0,
+        graph_neighbors: Any = 5,
+        solver: str = "auto",
+        init: Any = "auto",
+        n_init: int = 8,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.orthogonal = orthogonal
+        self.lam = lam
+        self.n_neighbors = n_neighbors
+        self.row_norm = row_norm
+        self.graph_weight = graph_weight
+        self.graph_neighbors = graph_neighbors
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+
+def path(X: Any, n_clusters: int, *, lams: Iterable[float], **params: Any) -> list[KLSNMF]:
+    """Fit :class:`KLSNMF` for many λ at once.
+
+    K is computed once, and the restarts of all λ are one batch over it, so this is much faster
+    than one fit after the other.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    n_clusters : int
+    lams : iterable of floats, or "auto" among them
+    **params : further parameters of :class:`KLSNMF`
+
+    Returns
+    -------
+    list of fitted KLSNMF, one for each λ, in the order given
+    """
+    estimators = [KLSNMF(n_clusters, lam=lam, **params) for lam in lams]
+    if not estimators:
+        raise ValueError("lams is empty; give at least one value.")
+    for estimator in estimators:
+        estimator._validate_params()
+    estimators[0]._fit_with(estimators[1:], X)
+    return estimators
+
+
+#: Every method by its name: what comparisons, commands and tests choose from.
+METHODS: dict[str, type] = {
+    "kls-nmf": KLSNMF,
+    "ls-nmf": LSNMF,
+    "gls-nmf": GLSNMF,
+    "kmeans": KMeans,
+    "spectral": SpectralClustering,
+}

@@ -1,0 +1,182 @@
+"""From a problem to solutions: restarts and values of λ in one batch, phase after phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from . import models
+from ._typing import Array, Labels
+from .grams import Gram
+from .graphs import Graph
+from .solver import Callback, Progress, Solution, Status, solve
+
+#: A step of the way: its name, and what makes its model from K and λ.
+Phase = tuple[str, Callable[[Gram, float], models.LSNMF]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What all fits of one call share."""
+
+    K: Gram
+    starts: Sequence[dict[str, Array]]
+    phases: Sequence[Phase]
+    max_iter: int
+    tol: float
+    callback: Callback | None = None
+    verbose: int = 0
+
+
+def choose_phases(
+    solver: str, K: Gram, *, orthogonal: bool, graph: Graph | None, graph_weight: float
+) -> list[Phase]:
+    """The models that a solver runs one after the other."""
+    signed = not K.nonnegative
+    if signed and solver == "paper":
+        raise ValueError(
+            'solver="paper" needs a kernel with no negative entry, and this one has some: '
+            'use solver="soft" or "auto".'
+        )
+    free = models.SignedLSNMF if signed else models.LSNMF
+    if not orthogonal:
+        if solver in ("paper", "exact"):
+            raise ValueError(
+                f"solver={solver!r} makes the columns of G orthogonal: "
+                'with orthogonal=False use solver="auto" or "soft".'
+            )
+        if graph is not None:
+            raise ValueError(
+                f"graph_weight={graph_weight} has a meaning only if the columns of G are "
+                "orthogonal: use orthogonal=True, or graph_weight=0."
+            )
+        return [("soft", free)]
+    if graph is not None:
+        if solver == "exact":
+            raise ValueError(
+                f'solver="exact" does not know the graph term: with graph_weight={graph_weight} '
+                'use solver="soft" or "auto".'
+            )
+        if solver == "paper":
+            return [("paper", partial(models.GLSNMF, graph=graph, gamma=graph_weight))]
+        tied = models.SignedGLSNMF if signed else models.SymmetricGLSNMF
+        return [("soft", partial(tied, graph=graph, gamma=graph_weight))]
+    exact = models.SignedExactKLSNMF if signed else models.ExactKLSNMF
+    phases: dict[str, list[Phase]] = {
+        "paper": [("paper", models.KLSNMF)],
+        "soft": [("soft", models.SignedKLSNMF if signed else models.SymmetricKLSNMF)],
+        "exact": [("exact", exact)],
+        # Both steps of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
+        "auto": [("soft", free), ("exact", exact)],
+    }
+    return phases[solver]
+
+
+def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
+    """The start with the lowest objective at each λ, of those that did not collapse if any."""
+    count = len(problem.starts)
+    solutions = _run_phases(
+        problem, list(problem.starts) * len(lams), [lam for lam in lams for _ in range(count)]
+    )
+    return [
+        min(
+            solutions[first : first + count],
+            key=lambda solution: (solution.status is Status.COLLAPSED, solution.objective),
+        )
+        for first in range(0, len(solutions), count)
+    ]
+
+
+def _run_phases(
+    problem: Problem, starts: Sequence[dict[str, Array]], lams: Sequence[float]
+) -> list[Solution]:
+    """One phase begins where the one before ended; each has its share of max_iter."""
+    done: list[Solution] = []
+    left = problem.max_iter
+    for remaining, (name, model) in zip(
+        range(len(problem.phases), 0, -1), problem.phases, strict=True
+    ):
+        budget = -(-left // remaining)
+        if budget == 0:
+            break
+        left -= budget
+        solutions = solve(
+            [model(problem.K, lam) for lam in lams],
+            [solution.factors for solution in done] or starts,
+            max_iter=budget,
+            tol=problem.tol,
+            callback=_reporting(problem, name),
+        )
+        for solution in solutions:
+            solution.history["solver"] = np.full(solution.n_iter, name)
+        for before, solution in zip(done, solutions, strict=False):
+            for key, values in before.history.items():
+                solution.history[key] = np.concatenate([values, solution.history[key]])
+        done = solutions
+    return done
+
+
+def _reporting(problem: Problem, phase: str) -> Callback | None:
+    """The user's callback, after a line printed now and then if verbose."""
+    if not problem.verbose:
+        return problem.callback
+
+    def report(progress: Progress) -> bool | None:
+        if progress.iteration % 10 == 0:
+            print(
+                f"{phase}: iteration {progress.iteration} of at most {progress.max_iter}, "
+                f"{progress.running} of {progress.fits} fits running, "
+                f"lowest objective {progress.objective:.6g}"
+            )
+        return problem.callback(progress) if problem.callback else None
+
+    return report
+
+
+def collapse_lam(problem: Problem) -> float:
+    """λ*: the λ at which half of the samples are better off in no cluster, at the start.
+
+    λ is meaningful relative to this number. W_i = 0 is best for sample i as soon as
+    λ ≥ max_k (KG)_ik / (DG)_ik; λ* is the median of that over the samples, and over the starts.
+    """
+    found = []
+    for start in problem.starts:
+        KG = problem.K.dot(start["G"])
+        DG = problem.K.distances(start["G"], KG)
+        ratio = np.divide(KG, DG, out=np.full_like(KG, np.inf), where=DG > 0)
+        found.append(np.median(ratio.max(axis=1)))
+    lam = float(np.median(found))
+    return lam if 0 < lam < np.inf else 0.0
+
+
+def largest_safe_lam(problem: Problem, below: float) -> float:
+    """The largest λ that does not collapse, nor any smaller one, of a ladder around λ*.
+
+    Found by trying all of them in one batch, from the first start.
+    """
+    threshold = collapse_lam(problem)
+    ladder = [lam for lam in threshold * 2.0 ** np.arange(-8, 4) if 0 < lam < below]
+    safe = 0.0
+    if ladder:
+        quiet = replace(problem, starts=problem.starts[:1], callback=None, verbose=0)
+        for lam, solution in zip(ladder, best_by_lam(quiet, ladder), strict=True):
+            if solution.status is Status.COLLAPSED:
+                break
+            safe = lam
+    return safe
+
+
+def tidied(W: Array, G: Array, labels: Labels) -> tuple[Array, Array, Labels]:
+    """Columns of G of length 1, and labels that count from 0 without a gap.
+
+    W Gᵀ stays as it is. Columns that no sample is labelled with go last.
+    """
+    length = np.sqrt(np.einsum("ik,ik->k", G, G))
+    length[length == 0] = 1
+    used = np.unique(labels)
+    order = np.concatenate([used, np.setdiff1d(np.arange(G.shape[1]), used)])
+    W, G = W * length, G / length
+    return W[:, order], G[:, order], np.searchsorted(used, labels)

@@ -1,0 +1,114 @@
+"""A matrix is its products.
+
+The solver keeps the factors of many fits side by side in a *stack* of shape
+``(fits, rows, k)`` and asks for the product of one matrix with all of them at
+once. How the product is done, and which memory order it likes, is the
+operator's affair; no model and no loop knows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+
+class Operator(ABC):
+    """A matrix of shape (rows, columns) that can be multiplied with a stack.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : numpy dtype of the factors that go with it
+    order : "F" or "C", the memory order of each fit's (rows, k) block
+    flops : operations of one product with one column, to choose the number of threads
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    order: str
+    flops: float
+
+    @abstractmethod
+    def multiply(self, V: Array, out: Array) -> None:
+        """Write the product with every fit of the stack V into the stack out."""
+
+    def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)
+        """Room for one factor of every fit, in the order the products like."""
+        if self.order == "F":
+            return np.zeros((fits, k, rows), self.dtype).transpose(0, 2, 1)
+        return np.zeros((fits, rows, k), self.dtype)
+
+    def dot(self, V: Array) -> Array:  # (columns, k) -> (rows, k)
+        """The product with a single block."""
+        stack = self.stack(1, *V.shape)
+        stack[0] = V
+        out = self.stack(1, self.shape[0], V.shape[1])
+        self.multiply(stack, out)
+        return out[0]
+
+
+class Gram(Operator):
+    """A symmetric kernel matrix K.
+
+    A new kind of Gram gives the abstract methods and the attributes below; everything
+    else follows from them.
+
+    Attributes
+    ----------
+    diagonal : (n,) array, the squared length of each sample in kernel space
+    largest : the largest |K_ij|, or a bound of it
+    nonnegative : whether no entry of K is below zero
+    """
+
+    diagonal: Array
+    largest: float
+    nonnegative: bool
+
+    @property
+    def trace(self) -> float:
+        return float(self.diagonal.sum(dtype=np.float64))
+
+    @abstractmethod
+    def column(self, i: int) -> Array:  # (n,)
+        """Column i of K, dense."""
+
+    @cached_property
+    @abstractmethod
+    def positive(self) -> Gram:
+        """The Gram of K⁺ = max(K, 0)."""
+
+    @abstractmethod
+    def smallest_distance(self) -> float:
+        """The smallest entry of D, D_ij = K_ii + K_jj - 2 K_ij, relative to ``largest``."""
+
+    def distances(self, V: Array, KV: Array, scale: float = 1.0) -> Array:  # all (n, k)
+        """scale · DV, with DV = 1(dᵀV) + d(1ᵀV) - 2KV: D is never formed.
+
+        Rounding can leave a small negative number where K is close to constant; its size is
+        all that it tells, so the sign is dropped.
+        """
+        d = self.diagonal
+        DV = np.multiply(KV, -2 * scale)
+        if self.constant_diagonal:
+            DV += (2 * scale * float(d[0])) * V.sum(axis=0)
+        else:
+            DV += scale * (d @ V)
+            DV += d[:, None] * (scale * V.sum(axis=0))
+        return np.abs(DV, out=DV)
+
+    def total_distance(self, W: Array, G: Array, WKG: float) -> float:
+        """tr(WᵀDG), from ⟨W, KG⟩ at hand."""
+        d, sums_W, sums_G = self.diagonal, W.sum(axis=0), G.sum(axis=0)
+        if self.constant_diagonal:
+            return 2 * float(d[0]) * float(sums_W @ sums_G) - 2 * WKG
+        return float((d @ W) @ sums_G + sums_W @ (d @ G)) - 2 * WKG
+
+    @cached_property
+    def constant_diagonal(self) -> bool:
+        """Whether all samples have the same length in kernel space, as with Gaussian kernels."""
+        return bool((self.diagonal == self.diagonal[0]).all())

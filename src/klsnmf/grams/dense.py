@@ -1,0 +1,58 @@
+"""K as an array in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from .._typing import Array
+from .base import Gram
+
+#: Entries looked at together when K is checked: no temporary array of K's size.
+_BLOCK = 2**20
+
+
+class DenseGram(Gram):
+    """A symmetric array K of shape (n, n). K is neither copied nor changed."""
+
+    order = "F"
+
+    def __init__(self, K: Array) -> None:
+        # K is symmetric, so its transpose serves when that is the contiguous one.
+        self.K = K.T if K.flags.f_contiguous else np.ascontiguousarray(K)
+        self.shape = (K.shape[0], K.shape[0])
+        self.dtype = K.dtype
+        self.flops = 2.0 * K.size
+        self.diagonal = K.diagonal().copy()
+        least, most = float(K.min()), float(K.max())
+        self.largest = max(-least, most)
+        self.nonnegative = least >= 0
+
+    def multiply(self, V: Array, out: Array) -> None:
+        # (KV)ᵀ = VᵀK: in this order every fit's block is contiguous, and one product serves all.
+        fits, n, k = V.shape
+        np.matmul(V.mT.reshape(fits * k, n), self.K, out=out.mT.reshape(fits * k, n))
+
+    def column(self, i: int) -> Array:
+        return self.K[i]
+
+    @cached_property
+    def positive(self) -> DenseGram:
+        return self if self.nonnegative else DenseGram(np.maximum(self.K, 0))
+
+    def smallest_distance(self) -> float:
+        d = self.diagonal
+        least = min(float((d[rows, None] + d - 2 * self.K[rows]).min()) for rows in self._blocks())
+        return least / self.largest if self.largest else 0.0
+
+    def asymmetry(self) -> float:
+        """The largest |K_ij - K_ji| relative to ``largest``."""
+        most = max(float(np.abs(self.K[r] - self.K[:, r].T).max()) for r in self._blocks())
+        return most / self.largest if self.largest else 0.0
+
+    def _blocks(self) -> Iterator[slice]:
+        n = self.shape[0]
+        step = max(1, _BLOCK // n)
+        return (slice(start, start + step) for start in range(0, n, step))

@@ -1,0 +1,94 @@
+"""Nearest-neighbour graphs, and values on their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from ._typing import Array, Matrix
+from .grams import SparseGram
+
+#: Numbers held at once while something is computed pair by pair.
+_BLOCK = 2**23
+
+
+def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
+    """The nearest other samples of each sample, nearest first; exact.
+
+    There are fewer than ``n_neighbors`` columns when there are not that many other samples.
+    """
+    n = X.shape[0]
+    m = min(n_neighbors, n - 1)
+    if m == 0:
+        return np.empty((n, 0), dtype=np.intp)
+    found: NDArray[np.intp] = NearestNeighbors(n_neighbors=m).fit(X).kneighbors(None, m, False)
+    return found
+
+
+def undirected_pairs(neighbors: NDArray[np.intp]) -> tuple[Array, Array]:  # (pairs,), (pairs,)
+    """Each pair i < j once, where j is among the neighbours of i or the reverse."""
+    n, m = neighbors.shape
+    i, j = np.repeat(np.arange(n), m), neighbors.ravel()
+    keys = np.unique(np.minimum(i, j) * n + np.maximum(i, j))
+    return keys // n, keys % n
+
+
+def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_array:
+    """The symmetric sparse matrix with these values at (i, j) and (j, i), and this diagonal."""
+    n = len(diagonal)
+    each = np.arange(n)
+    entries = np.concatenate([values, values, diagonal])
+    places = np.concatenate([i, j, each]), np.concatenate([j, i, each])
+    matrix = sparse.csr_array((entries, places), shape=(n, n))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def squared_distances(X: Matrix, i: Array, j: Array) -> Array:  # (pairs,)
+    """‖x_i - x_j‖², pair by pair.
+
+    Computed from the differences: zero for duplicates, where the usual
+    ‖x_i‖² + ‖x_j‖² - 2⟨x_i, x_j⟩ leaves rounding errors.
+    """
+    return _by_pairs(lambda a, b: _row_sums(a - b, a - b), X, i, j)
+
+
+def inner_products(X: Matrix, i: Array, j: Array) -> Array:  # (pairs,)
+    """⟨x_i, x_j⟩, pair by pair."""
+    return _by_pairs(_row_sums, X, i, j)
+
+
+def _row_sums(A: Any, B: Any) -> Array:
+    """The sums of the rows of A ∘ B."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(B).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, B))
+
+
+def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, j: Array) -> Array:
+    step = max(1, _BLOCK // X.shape[1])
+    values = np.empty(len(i), X.dtype)
+    for start in range(0, len(i), step):
+        part = slice(start, start + step)
+        values[part] = function(X[i[part]], X[j[part]])
+    return values
+
+
+class Graph(SparseGram):
+    """The symmetric weights A ≥ 0 of a graph, and its degrees."""
+
+    @cached_property
+    def degrees(self) -> Array:  # (n, 1)
+        return np.asarray(self.K.sum(axis=1), self.dtype).reshape(-1, 1)
+
+
+def binary_graph(X: Matrix, n_neighbors: int) -> Graph:
+    """Weight 1 where one sample is among the nearest of the other, else 0."""
+    i, j = undirected_pairs(neighbor_indices(X, n_neighbors))
+    return Graph(symmetric(i, j, np.ones(len(i), X.dtype), np.zeros(X.shape[0], X.dtype)))

@@ -1,0 +1,82 @@
+"""Starting factors, for all restarts at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
+
+from ._typing import Array, Labels, Matrix
+from .grams import Gram
+
+#: Up to this many samples all eigenvectors are computed at once, which is faster there.
+_SMALL = 400
+
+
+def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """W and G with entries uniform in (0, 1]; W divided so that W Gᵀ has the size of 1/n."""
+    return (1 - rng.uniform(size=(n, k))) / n, 1 - rng.uniform(size=(n, k))
+
+
+def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k), (n, k)
+    """G = one-hot + 0.2 and W = G / cluster size: near the labels, yet free to leave them."""
+    onehot = np.eye(k)[labels]
+    G = onehot + 0.2
+    return G / np.maximum(onehot.sum(axis=0), 1), G
+
+
+def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
+    """One run of k-means."""
+    seed = rng.randint(np.iinfo(np.int32).max)
+    labels: Labels = KMeans(k, n_init=1, random_state=seed).fit(X).labels_
+    return labels
+
+
+def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
+    """The leading eigenvectors of Deg^-½ K Deg^-½, rows scaled to length 1."""
+    n = K.shape[0]
+    degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
+    root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+
+    def multiply(V: Array) -> Array:
+        V = V.reshape(n, -1)
+        return root * K.dot((root * V).astype(K.dtype))
+
+    if n <= _SMALL or k >= n - 1:
+        S = multiply(np.eye(n))
+        vectors = linalg.eigh((S + S.T) / 2, subset_by_index=(n - k, n - 1))[1]
+    else:
+        S = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
+        start = rng.uniform(-1, 1, n)
+        try:
+            vectors = eigsh(S, k, which="LA", v0=start, tol=1e-4)[1]
+        except ArpackNoConvergence as failure:
+            # What did converge is a fine place to start from, and so, at worst, is noise.
+            vectors = np.column_stack([failure.eigenvectors, start])
+    return np.asarray(normalize(vectors))
+
+
+def starts(
+    X: Matrix | None, K: Gram, k: int, init: str, n_init: int, rng: np.random.RandomState
+) -> list[dict[str, Array]]:
+    """``n_init`` pairs of factors. X is None where samples are known by their K alone.
+
+    "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X.
+    """
+    n = K.shape[0]
+    ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
+    chosen = [ways[i % len(ways)] for i in range(n_init)]
+    if "spectral" in chosen:
+        embedding = spectral_embedding(K, k, rng)
+    made = []
+    for way in chosen:
+        if way == "random":
+            W, G = random_factors(n, k, rng)
+        else:
+            W, G = factors_of_labels(
+                kmeans_labels(embedding if way == "spectral" else X, k, rng), k
+            )
+        made.append({"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
+    return made

@@ -1,0 +1,70 @@
+"""How well a clustering agrees with known classes.
+
+Labels are any hashable values, in any number: there may be more clusters than classes, or
+fewer. All scores are between 0 and 1, and renaming the clusters changes none of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from ._typing import Array
+
+__all__ = ["accuracy", "nmi", "purity", "scores"]
+
+
+def _counts(y: Any, labels: Any) -> Array:  # (classes, clusters)
+    """How many samples of each class are in each cluster."""
+    y, labels = np.asarray(y), np.asarray(labels)
+    if y.ndim != 1 or labels.ndim != 1 or len(y) != len(labels):
+        raise ValueError(
+            f"y has shape {y.shape} and labels {labels.shape}; both must be one-dimensional "
+            "and equally long."
+        )
+    if len(y) == 0:
+        raise ValueError("y and labels are empty; there is nothing to compare.")
+    counts: Array = contingency_matrix(y, labels)
+    return counts
+
+
+def accuracy(y: Any, labels: Any) -> float:
+    """The share of the samples that agree under the best one-to-one map of clusters to classes.
+
+    Clusters left without a class, when there are more of them, count as wrong.
+    """
+    counts = _counts(y, labels)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return float(counts[rows, columns].sum() / counts.sum())
+
+
+def purity(y: Any, labels: Any) -> float:
+    """The share of the samples that belong to the commonest class of their cluster."""
+    counts = _counts(y, labels)
+    return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def nmi(y: Any, labels: Any, average: Literal["sqrt", "max"] = "sqrt") -> float:
+    """Normalised mutual information: I(y; labels) over the mean of the two entropies.
+
+    ``average="sqrt"`` divides by √(H·H'), "max" by max(H, H'). Both are in use, and the second
+    is never the larger. scikit-learn's own default is a third, the arithmetic mean.
+    """
+    if average not in ("sqrt", "max"):
+        raise ValueError(f"average must be 'sqrt' or 'max', not {average!r}.")
+    _counts(y, labels)
+    method = {"sqrt": "geometric", "max": "max"}[average]
+    return float(normalized_mutual_info_score(y, labels, average_method=method))
+
+
+def scores(y: Any, labels: Any) -> dict[str, float]:
+    """Accuracy, NMI (√) and purity by name."""
+    return {
+        "accuracy": accuracy(y, labels),
+        "nmi": nmi(y, labels),
+        "purity": purity(y, labels),
+    }

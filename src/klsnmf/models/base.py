@@ -1,0 +1,99 @@
+"""What the loop asks of a model, and the arithmetic that all multiplicative rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .._typing import Array, Labels
+from ..grams import Operator
+
+
+class State(SimpleNamespace):
+    """The factors and products of one fit by name, each an array of shape (rows, k)."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array: ...
+
+
+class Model(Protocol):
+    """A problem in some factors, and a step of mathematics towards its solution.
+
+    The rules are written for a single fit and change nothing in its state: for a factor W the
+    model has a method ``update_W`` that returns the new W. After an update the loop renews the
+    products of that factor, for all fits at once.
+    """
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors, in the order in which an iteration updates them."""
+
+    @property
+    def scale(self) -> float:
+        """The loss when all factors are zero: what the size of a change is compared with."""
+
+    def products(self) -> Mapping[str, tuple[Operator, str]]:
+        """The products the rules use: name -> (operator, factor it is multiplied with)."""
+
+    def loss(self, s: State) -> float:
+        """The objective."""
+
+    def labels(self, s: State) -> Labels:
+        """The cluster of every sample."""
+
+    def runaway(self, s: State) -> str:
+        """Why the numbers are about to overflow, in words; empty when they are not."""
+
+    def collapse(self, s: State) -> str:
+        """Why a finished fit is not a clustering, in words; empty when it is."""
+
+
+def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
+    """A @ M in the memory order of A: mixed orders would make every later step slow."""
+    return np.matmul(A, M, out=np.empty_like(A))
+
+
+def square(A: Array) -> Array:  # (n, k) -> (k, k)
+    """AᵀA. For equal operands numpy calls a routine that is slow for tall matrices: use a copy."""
+    return A.T @ A.copy(order="K")
+
+
+def sym(M: Array) -> Array:  # (k, k)
+    return (M + M.T) / 2
+
+
+def inner(A: Array, B: Array) -> float:
+    """⟨A, B⟩."""
+    return float(column_inner(A, B).sum())
+
+
+def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
+    """The diagonal of AᵀB."""
+    return np.vecdot(A.T, B.T)
+
+
+def multiplied(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, k)
+    """V ∘ √(numerator / denominator), with a floor under the division; in place of denominator.
+
+    The floor is far below any number that matters, and far enough above the smallest one
+    that the ratio stays finite: an entry of V that is zero must stay zero, not become NaN.
+    """
+    denominator += np.finfo(V.dtype).tiny ** 0.75
+    ratio = np.divide(numerator, denominator, out=denominator)
+    np.sqrt(ratio, out=ratio)
+    ratio *= V
+    return ratio
+
+
+def flushed(V: Array) -> Array:  # (n, k)
+    """V with tiny entries set to exactly zero, in place.
+
+    Multiplicative rules drive entries towards zero for ever; their products would become
+    subnormal numbers, with which processors compute several times slower.
+    """
+    np.copyto(V, 0, where=np.sqrt(np.finfo(V.dtype).tiny) > V)
+    return V

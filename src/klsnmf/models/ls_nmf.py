@@ -1,0 +1,166 @@
+"""LS-NMF and KLS-NMF.
+
+    f(W, G) = ½ [tr K - 2 tr(WᵀKG) + tr(WᵀKW · GᵀG)] + λ tr(WᵀDG),    W, G ≥ 0,
+
+with D_ij = K_ii + K_jj - 2 K_ij, the squared distances in kernel space. The first part asks
+that every sample be a mixture G of k prototypes, themselves mixtures W of the samples; the
+second that samples i and j be alike, (WGᵀ)_ij large, only where they are close. LS-NMF leaves
+G free; KLS-NMF adds GᵀG = I, so that G says which cluster a sample is in.
+
+Equation names are those of the paper. K ≥ 0 here; `signed` has the rules for any K.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, Labels
+from ..grams import Gram, Operator
+from .base import State, column_inner, dot, flushed, inner, multiplied, square, sym
+
+
+@dataclass(frozen=True)
+class LSNMF:
+    """f with G free (eq_obj_lsnmf). Neither step ever raises f."""
+
+    K: Gram
+    lam: float = 0.0
+
+    factors = ("W", "G")
+
+    @property
+    def scale(self) -> float:
+        return self.K.trace / 2
+
+    def products(self) -> dict[str, tuple[Operator, str]]:
+        return {"KW": (self.K, "W"), "KG": (self.K, "G")}
+
+    def update_W(self, s: State) -> Array:
+        """eq_update_W:  W ← W ∘ √( KG / (KW·GᵀG + λDG) )."""
+        return flushed(multiplied(s.W, s.KG, dot(s.KW, square(s.G)) + self.local(s.G, s.KG)))
+
+    def update_G(self, s: State) -> Array:
+        """G ← G ∘ √( KW / (G·WᵀKW + λDW) )."""
+        return flushed(multiplied(s.G, s.KW, dot(s.G, s.W.T @ s.KW) + self.local(s.W, s.KW)))
+
+    def loss(self, s: State) -> float:
+        WKG = inner(s.W, s.KG)
+        fit = self.K.trace - 2 * WKG + inner(s.W.T @ s.KW, square(s.G))
+        return fit / 2 + (self.lam * self.K.total_distance(s.W, s.G, WKG) if self.lam else 0.0)
+
+    def local(self, V: Array, KV: Array) -> Any:
+        """λDV; a plain zero when λ is."""
+        return self.K.distances(V, KV, self.lam) if self.lam else 0.0
+
+    def scores(self, s: State) -> Array:  # (n, k)
+        """How well each prototype alone explains each sample: b_ik / √C_kk.
+
+        With b = KW - λDW and C = WᵀKW, a sample given to prototype k alone lowers f by
+        half the square of its score, so the largest score names its cluster. Unlike the
+        largest entry of G it says something about samples whose row of G is zero.
+        """
+        C = column_inner(s.W, s.KW)
+        b = s.KW - self.local(s.W, s.KW)
+        return np.divide(b, np.sqrt(np.maximum(C, 0)), out=np.full_like(b, -np.inf), where=C > 0)
+
+    def labels(self, s: State) -> Labels:  # (n,)
+        return np.argmax(self.scores(s), axis=1)
+
+    def runaway(self, s: State) -> str:
+        """Steps that descend stay bounded."""
+        return ""
+
+    def collapse(self, s: State) -> str:
+        """λ is too large where most samples are better off with no prototype at all."""
+        lost = np.mean(self.scores(s).max(axis=1) <= 0)
+        return f"{lost:.0%} of the samples fit no cluster" if self.lam and lost > 0.5 else ""
+
+
+@dataclass(frozen=True)
+class KLSNMF(LSNMF):
+    """f with GᵀG = I (eq_klsnmf), by the two rules as the paper prints them."""
+
+    def update_W(self, s: State) -> Array:
+        """eq_update_W, with nothing added but a floor under the division."""
+        return multiplied(s.W, s.KG, dot(s.KW, square(s.G)) + self.local(s.G, s.KG))
+
+    def update_G(self, s: State) -> Array:
+        """eq_update_G:  G ← G ∘ √( (KW + λG(GᵀDW)) / (λDW + G(GᵀKW)) )."""
+        A, B = self.attraction(s), self.repulsion(s)
+        return multiplied(s.G, A + dot(s.G, s.G.T @ B), B + dot(s.G, s.G.T @ A))
+
+    def attraction(self, s: State) -> Array:
+        """The part of -∂f/∂G that pulls entries of G up: KW."""
+        return s.KW
+
+    def repulsion(self, s: State) -> Array:
+        """The part of ∂f/∂G that pushes entries of G down: λDW."""
+        return self.local(s.W, s.KW) if self.lam else np.zeros_like(s.KW)
+
+    def labels(self, s: State) -> Labels:
+        """The largest entry of a row of G, as in the paper; of the scores if the row is zero."""
+        return np.where(s.G.any(axis=1), np.argmax(s.G, axis=1), super().labels(s))
+
+    def runaway(self, s: State) -> str:
+        """E = GᵀKW - λGᵀDW, the multiplier of GᵀG = I, has turned negative: G grows for ever."""
+        large = column_inner(s.G, s.G) > 1e6 * len(s.G)
+        if large.any() and np.any(column_inner(s.G, s.KW - self.local(s.W, s.KW))[large] < 0):
+            return "G grows without bound"
+        return ""
+
+
+@dataclass(frozen=True)
+class SymmetricKLSNMF(KLSNMF):
+    """As KLSNMF, with the symmetric multiplier that thm_conv_G needs.
+
+    GᵀKW and GᵀDW are not symmetric, so the printed rule can raise the Lagrangian. With
+    their symmetric parts it never rises.
+    """
+
+    def update_W(self, s: State) -> Array:
+        return flushed(super().update_W(s))
+
+    def update_G(self, s: State) -> Array:
+        """G ← G ∘ √( (KW + G·sym(λGᵀDW)) / (λDW + G·sym(GᵀKW)) )."""
+        A, B = self.attraction(s), self.repulsion(s)
+        return flushed(multiplied(s.G, A + dot(s.G, sym(s.G.T @ B)), B + dot(s.G, sym(s.G.T @ A))))
+
+    def labels(self, s: State) -> Labels:
+        return LSNMF.labels(self, s)
+
+
+@dataclass(frozen=True)
+class ExactKLSNMF(LSNMF):
+    """f with GᵀG = I, its G step solved exactly: no step ever raises f.
+
+    Nonnegative orthogonal columns mean one nonzero entry a row, so G is found row by row:
+    the best column, and in it the best value. f does not change when a column of G is
+    scaled and the same column of W scaled back, so the lengths of the columns can wait
+    until the end.
+    """
+
+    def update_W(self, s: State) -> Array:
+        """eq_update_W; an empty column begins again at the sample that is explained worst.
+
+        That does not change f, as its column of G is zero, and the next G step lowers it.
+        """
+        W = super().update_W(s)
+        empty = np.flatnonzero(~s.G.any(axis=0))
+        if empty.size:
+            explained = np.maximum(self.scores(s).max(axis=1), 0) ** 2
+            worst = np.argsort(explained - self.K.diagonal, kind="stable")[: empty.size]
+            W[:, empty] = 0
+            W[worst, empty] = 1
+        return W
+
+    def update_G(self, s: State) -> Array:
+        """G_ic = max(0, b_ic) / C_cc for c = argmax_k b_ik/√C_kk, with b and C as in `scores`."""
+        scores = self.scores(s)
+        rows, c = np.arange(len(scores)), np.argmax(scores, axis=1)
+        root_C = np.sqrt(column_inner(s.W, s.KW))[c]
+        best = np.zeros_like(s.G)
+        best[rows, c] = np.maximum(scores[rows, c], 0) / np.where(root_C > 0, root_C, 1)
+        return best

@@ -1,0 +1,226 @@
+"""The loop: many fits side by side, one product with K for all of them.
+
+``solve`` knows nothing of any method. A model says what a step is; the loop owns iteration,
+stopping, history, the batch, and the verdict in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from ._typing import Array, Labels
+from .models import Model, State
+
+#: A fit has converged when its loss moved less than the tolerance over this many iterations:
+#: from a random start single steps can be tiny for long before the loss falls.
+PATIENCE = 10
+
+#: Products of fewer operations than this per thread are faster with fewer threads.
+_FLOPS_PER_THREAD = 4e6
+
+
+class Status(Enum):
+    CONVERGED = "converged"
+    EXHAUSTED = "ran out of iterations"
+    COLLAPSED = "collapsed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after every iteration.
+
+    Attributes
+    ----------
+    iteration, max_iter : how far the loop is
+    running, fits : how many fits go on, of how many
+    objective : the lowest loss so far of the fits that go on
+    """
+
+    iteration: int
+    max_iter: int
+    running: int
+    fits: int
+    objective: float
+
+
+#: Called after every iteration; the fits stop where they are when it returns True.
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass
+class Solution:
+    """One fit: its factors, how it went, and why it ended, in a sentence."""
+
+    factors: dict[str, Array]
+    labels: Labels
+    status: Status
+    verdict: str
+    history: dict[str, Array]
+
+    @property
+    def objective(self) -> float:
+        return float(self.history["objective"][-1])
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.history["objective"])
+
+
+def solve(
+    models: Sequence[Model],
+    starts: Sequence[Mapping[str, Array]],
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+) -> list[Solution]:
+    """Run one fit for each model and start, all in one batch.
+
+    The models are of one kind and share their operators; they differ in their parameters.
+    A fit leaves the batch when it has converged or come to grief, so later iterations cost less.
+    ``tol=0`` runs exactly ``max_iter`` iterations.
+    """
+    batch = _Batch(models, starts)
+    with _threads(batch.flops):
+        batch.multiply(*models[0].factors)
+        for iteration in range(1, max_iter + 1):
+            for factor in models[0].factors:
+                for fit in batch.running:
+                    fit.update(factor)
+                batch.multiply(factor)
+            for fit in batch.running:
+                fit.judge(iteration, max_iter, tol)
+            batch.retire()
+            if not batch.running:
+                break
+            if callback is not None and callback(batch.progress(iteration, max_iter)):
+                for fit in batch.running:
+                    fit.end(Status.STOPPED, f"stopped by the callback at iteration {iteration}")
+                break
+    return [fit.solution() for fit in batch.fits]
+
+
+@dataclass
+class _Fit:
+    """One fit of a batch: views of its part of every stack, and its history."""
+
+    model: Model
+    state: State
+    place: int
+    losses: list[float] = field(default_factory=list)
+    changes: dict[str, list[float]] = field(default_factory=dict)
+    status: Status | None = None
+    verdict: str = ""
+    labels: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return getattr(self.state, self.model.factors[0]).dtype
+
+    def update(self, factor: str) -> None:
+        old = getattr(self.state, factor)
+        new = getattr(self.model, f"update_{factor}")(self.state)
+        np.subtract(new, old, out=old)
+        self.changes.setdefault(factor, []).append(float(np.linalg.norm(old)))
+        old[...] = new
+
+    def judge(self, iteration: int, max_iter: int, tol: float) -> None:
+        """Note the loss, and decide whether to go on."""
+        loss = self.model.loss(self.state)
+        self.losses.append(loss)
+        moved = abs(self.losses[-1 - PATIENCE] - loss) if iteration > PATIENCE else np.inf
+        # A change within rounding of the numbers that the loss is a difference of is none.
+        rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
+        if runaway := self.model.runaway(self.state):
+            self.end(Status.COLLAPSED, f"{runaway} at iteration {iteration}")
+        elif tol > 0 and moved < max(tol * abs(loss), rounding):
+            self.end(
+                Status.CONVERGED,
+                f"converged: the objective changed by less than {tol:g} of itself "
+                f"over {PATIENCE} iterations",
+            )
+        elif iteration == max_iter:
+            self.end(Status.EXHAUSTED, f"stopped after {max_iter} iterations")
+
+    def end(self, status: Status, verdict: str) -> None:
+        if collapse := self.model.collapse(self.state):
+            status, verdict = Status.COLLAPSED, collapse
+        self.status, self.verdict = status, verdict
+        self.labels = self.model.labels(self.state)
+
+    def solution(self) -> Solution:
+        assert self.status is not None
+        history = {"objective": np.array(self.losses)}
+        history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
+        factors = {name: getattr(self.state, name) for name in self.model.factors}
+        return Solution(factors, self.labels, self.status, self.verdict, history)
+
+
+class _Batch:
+    """The factors and products of all fits, a stack each; running fits come first in it."""
+
+    def __init__(self, models: Sequence[Model], starts: Sequence[Mapping[str, Array]]) -> None:
+        self.operators = models[0].products()
+        count = len(models)
+        self.stacks: dict[str, Array] = {}
+        for product, (operator, factor) in self.operators.items():
+            rows, k = starts[0][factor].shape
+            if factor not in self.stacks:
+                self.stacks[factor] = operator.stack(count, rows, k)
+                for place, start in enumerate(starts):
+                    self.stacks[factor][place] = start[factor]
+            self.stacks[product] = operator.stack(count, operator.shape[0], k)
+        self.flops = max(
+            operator.flops * count * starts[0][factor].shape[1]
+            for operator, factor in self.operators.values()
+        )
+        self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
+        self.running = list(self.fits)
+
+    def _views(self, place: int) -> State:
+        return State(**{name: stack[place] for name, stack in self.stacks.items()})
+
+    def multiply(self, *factors: str) -> None:
+        """Renew the products of these factors, for all running fits at once."""
+        running = slice(0, len(self.running))
+        for product, (operator, factor) in self.operators.items():
+            if factor in factors:
+                operator.multiply(self.stacks[factor][running], self.stacks[product][running])
+
+    def retire(self) -> None:
+        """Take the fits that ended out: each trades places with the last that is running."""
+        for fit in [fit for fit in self.running if fit.status is not None]:
+            last = self.running.pop()
+            if last is not fit:
+                self.running[fit.place] = last
+                for stack in self.stacks.values():
+                    stack[[fit.place, last.place]] = stack[[last.place, fit.place]]
+                fit.place, last.place = last.place, fit.place
+                fit.state, last.state = self._views(fit.place), self._views(last.place)
+
+    def progress(self, iteration: int, max_iter: int) -> Progress:
+        best = min(fit.losses[-1] for fit in self.running)
+        return Progress(iteration, max_iter, len(self.running), len(self.fits), best)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def _threads(flops: float) -> Iterator[None]:
+    """As many BLAS threads as a product of this size can use, and not more than there are now."""
+    now = max((library["num_threads"] for library in _controller().info()), default=1)
+    useful = 1 + int(flops // _FLOPS_PER_THREAD)
+    with _controller().limit(limits=min(now, useful), user_api="blas"):
+        yield
