@@ -169,14 +169,20 @@ def largest_safe_lam(problem: Problem, below: float) -> float:
     return safe
 
 
-def tidied(W: Array, G: Array, labels: Labels) -> tuple[Array, Array, Labels]:
+def tidied(
+    W: Array, G: Array, labels: Labels, *, by_appearance: bool
+) -> tuple[Array, Array, Labels]:
     """Columns of G of length 1, and labels that count from 0 without a gap.
 
-    W Gᵀ stays as it is. Columns that no sample is labelled with go last.
+    W Gᵀ stays as it is. Clusters are numbered as their first samples come, or else as their
+    columns stand; columns that no sample is labelled with go last.
     """
     length = np.sqrt(np.einsum("ik,ik->k", G, G))
     length[length == 0] = 1
-    used = np.unique(labels)
+    used, first = np.unique(labels, return_index=True)
+    if by_appearance:
+        used = used[np.argsort(first)]
     order = np.concatenate([used, np.setdiff1d(np.arange(G.shape[1]), used)])
-    W, G = W * length, G / length
-    return W[:, order], G[:, order], np.searchsorted(used, labels)
+    number = np.empty(G.shape[1], dtype=np.intp)
+    number[order] = np.arange(G.shape[1])
+    return (W * length)[:, order], (G / length)[:, order], number[labels]

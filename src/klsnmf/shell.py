@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -154,11 +155,16 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         solutions = best_by_lam(problem, lams)
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._warn(problem, lam, solution)
+        # Columns that come from a start of ours have no order of their own: numbering clusters as
+        # they appear gives the same labels whichever of equally good starts wins.
+        attributes = partial(
+            _attributes, X, samples, width, by_appearance=isinstance(self.init, str)
+        )
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             for stale in ("radius_", "components_"):
                 estimator.__dict__.pop(stale, None)
-            estimator.__dict__.update(seen, lam_=lam, **_attributes(X, samples, width, solution))
+            estimator.__dict__.update(seen, lam_=lam, **attributes(solution))
 
     def _gram(self, X: Matrix) -> tuple[Matrix | None, Gram, Any]:
         """The samples as the kernel sees them, K, and the width of the kernel."""
@@ -216,10 +222,12 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _attributes(
-    X: Matrix, samples: Matrix | None, width: Any, solution: Solution
+    X: Matrix, samples: Matrix | None, width: Any, solution: Solution, *, by_appearance: bool
 ) -> dict[str, Any]:
     """The fitted attributes."""
-    W, G, labels = tidied(solution.factors["W"], solution.factors["G"], solution.labels)
+    W, G, labels = tidied(
+        solution.factors["W"], solution.factors["G"], solution.labels, by_appearance=by_appearance
+    )
     W, G = W.astype(X.dtype), G.astype(X.dtype)
     attributes = {
         "labels_": labels,

@@ -35,7 +35,7 @@ def objective(K, W, G, lam):
 def lagrangian(K, W, G, lam, E):
     """L_G of the paper with the multiplier written as E = C + Θ, without constants."""
     D = distances(K)
-    return np.trace(-G.T @ K @ W + lam * G.T @ D @ W + G @ E @ G.T / 2)
+    return np.trace(-G.T @ K @ W + lam * G.T @ D @ W + E @ G.T @ G / 2)
 
 
 def update_W(K, W, G, lam):
@@ -47,9 +47,7 @@ def update_W(K, W, G, lam):
 def update_G_printed(K, W, G, lam):
     """eq_update_G."""
     D = distances(K)
-    return G * np.sqrt(
-        (K @ W + lam * G @ G.T @ D @ W) / (lam * D @ W + G @ G.T @ K @ W + FLOOR)
-    )
+    return G * np.sqrt((K @ W + lam * G @ G.T @ D @ W) / (lam * D @ W + G @ G.T @ K @ W + FLOOR))
 
 
 def update_G_symmetric(K, W, G, lam):
