@@ -22,7 +22,7 @@ from klsnmf.metrics import scores
 from klsnmf.solver import Progress
 
 PICTURE = Path("digits.png")
-MEMBERS = 24
+MEMBERS = 20
 
 
 def show(progress: Progress) -> None:
@@ -39,32 +39,35 @@ def show(progress: Progress) -> None:
         )
 
 
+def gallery(prototype: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """The prototype, twice as large, and beside it the members in two rows."""
+    large = np.kron(prototype.reshape(8, 8), np.ones((2, 2)))
+    tiles = np.pad(members.reshape(-1, 8, 8), [(0, 0), (0, 1), (1, 0)], constant_values=np.nan)
+    rows = np.vstack([np.hstack(list(half)) for half in np.array_split(tiles, 2)])
+    return np.hstack([np.pad(large, [(0, 2), (0, 2)], constant_values=np.nan), rows])
+
+
 def draw(model: KLSNMF, X: np.ndarray) -> None:
-    """Each cluster as a row: its prototype, then its most typical members."""
-    k = model.n_clusters
-    figure = plt.figure(figsize=(11, 8.2), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[2.1, 1])
-    axes = left.subplots(k, 1)
+    """Each cluster as a gallery of its most typical members; the objective by iteration."""
+    figure = plt.figure(figsize=(11, 9), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=[2.4, 1])
+    axes = top.subplots(5, 2).T.ravel()
     for cluster, axis in enumerate(axes):
         members = np.flatnonzero(model.labels_ == cluster)
-        members = members[np.argsort(-model.G_[members, cluster])][:MEMBERS]
-        prototype = model.components_[cluster].reshape(8, 8)
-        tiles = [prototype, np.full((8, 2), np.nan), *X[members].reshape(-1, 8, 8)]
-        axis.imshow(np.hstack(tiles), cmap="gray_r", vmin=0, vmax=16)
+        typical = members[np.argsort(-model.G_[members, cluster])][:MEMBERS]
+        axis.imshow(gallery(model.components_[cluster], X[typical]), cmap="gray_r", vmin=0, vmax=16)
+        axis.set_title(f"cluster {cluster}, {len(members)} digits", fontsize=9, loc="left", pad=3)
         axis.set_axis_off()
-        size = int(np.sum(model.labels_ == cluster))
-        axis.set_title(f"cluster {cluster}, {size} digits", fontsize=8, loc="left", pad=1)
-    left.suptitle("Prototype and most typical members of each cluster", fontsize=10)
+    top.suptitle("Prototype (large) and most typical members of each cluster", fontsize=11)
 
-    axis = right.subplots()
-    history = model.history_
-    phases = history["solver"]
+    axis = bottom.subplots()
+    phases, objective = model.history_["solver"], model.history_["objective"]
     iterations = np.arange(1, len(phases) + 1)
     for phase in dict.fromkeys(phases):
         here = phases == phase
-        axis.plot(iterations[here], history["objective"][here], label=f"{phase} steps")
-    axis.set(xlabel="iteration", ylabel="objective", yscale="log")
-    axis.set_title("Objective of the best start", fontsize=10)
+        axis.plot(iterations[here], objective[here], linewidth=2, label=f"{phase} steps")
+    axis.set(xlabel="iteration", ylabel="objective")
+    axis.set_title("Objective of the best start", fontsize=11)
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=130)
@@ -91,7 +94,7 @@ def main() -> None:
         numbers = "".join(f"{100 * score[key]:8.1f}" for key in ("nmi", "purity"))
         print(f"{name:20}{100 * score['accuracy']:10.1f}{numbers}{seconds:9.1f}")
     draw(methods["KLSNMF"], X)
-    print(f"\nThe clusters as pictures: {PICTURE.resolve().name}")
+    print(f"\nThe clusters as pictures: {PICTURE}")
 
 
 if __name__ == "__main__":

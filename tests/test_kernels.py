@@ -68,13 +68,14 @@ def test_sparse_samples_give_the_same_kernel(X, kernel, n_neighbors):
 
 def test_radii_of_duplicates_are_never_zero():
     X = np.vstack([np.zeros((12, 2)), np.random.default_rng(0).random((12, 2)) + 1])
-    r = local_radii(X)
+    r = local_radii(X, neighbor_indices(X, 7))
     assert (r > 0).all()
     K, _ = gram(X, "self-tuning", "auto", 10)
     assert np.isfinite(dense(K)).all()
     assert (dense(K)[:12, :12][dense(K)[:12, :12] > 0] == 1).all()
-    assert (local_radii(np.ones((5, 2))) == 1).all()
-    assert typical_radius(X) > 0
+    same = np.ones((5, 2))
+    assert (local_radii(same, neighbor_indices(same, 7)) == 1).all()
+    assert typical_radius(X, neighbor_indices(X, 7)) > 0
 
 
 def test_wide_kernels_are_made_in_float64():

@@ -160,6 +160,19 @@ def test_a_runaway_is_caught_before_it_overflows(model, dtype):
     assert all(np.isfinite(factor).all() for factor in solution.factors.values())
 
 
+def test_scaling_the_columns_inside_the_loop_spoils_its_limit():
+    """The trap: f does not change with the scale of columns, but the next steps do."""
+    K = naive.rbf(np.random.default_rng(0).random((40, 3)), 1.0)
+    W, G = random_factors(40, 3, np.random.RandomState(0))
+    W_scaled, G_scaled = W, G
+    for _ in range(1000):
+        W_scaled, G_scaled = naive.iterate(K, W_scaled, G_scaled, 0.0, 1)
+        length = np.linalg.norm(G_scaled, axis=0)
+        W_scaled, G_scaled = W_scaled * length, G_scaled / length
+    (solution,) = solve([KLSNMF(DenseGram(K))], [{"W": W, "G": G}], max_iter=1000, tol=0)
+    assert solution.objective < 0.9 * naive.objective(K, W_scaled, G_scaled, 0.0)
+
+
 def test_the_callback_is_told_how_far_it_is():
     seen = []
     solve(

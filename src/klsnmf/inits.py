@@ -10,6 +10,7 @@ from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels, Matrix
 from .grams import Gram
+from .threads import threads_for
 
 #: Up to this many samples all eigenvectors are computed at once, which is faster there.
 _SMALL = 400
@@ -30,7 +31,8 @@ def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k),
 def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
     """One run of k-means."""
     seed = rng.randint(np.iinfo(np.int32).max)
-    labels: Labels = KMeans(k, n_init=1, random_state=seed).fit(X).labels_
+    with threads_for(2.0 * X.shape[0] * X.shape[1] * k):
+        labels: Labels = KMeans(k, n_init=1, random_state=seed).fit(X).labels_
     return labels
 
 
@@ -69,7 +71,8 @@ def starts(
     ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
     chosen = [ways[i % len(ways)] for i in range(n_init)]
     if "spectral" in chosen:
-        embedding = spectral_embedding(K, k, rng)
+        with threads_for(K.flops):
+            embedding = spectral_embedding(K, k, rng)
     made = []
     for way in chosen:
         if way == "random":

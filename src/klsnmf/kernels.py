@@ -116,23 +116,24 @@ def gram(
 
     if kernel == "cosine":
         X = normalize(X)
-    width, r = _width(X, kernel, radius)
+    neighbors = neighbor_indices(X, max(SCALE_NEIGHBOR, n_neighbors or 0))
+    width, r = _width(X, neighbors, kernel, radius)
     form = KERNELS[kernel]
     if n_neighbors is None:
         return DenseGram(_dense(form, X, r)), width
-    i, j = undirected_pairs(neighbor_indices(X, n_neighbors))
+    i, j = undirected_pairs(neighbors[:, :n_neighbors])
     each = np.arange(n)
     diagonal = form.pairs(X, r, each, each)
     return SparseGram(symmetric(i, j, form.pairs(X, r, i, j), diagonal)), width
 
 
-def _width(X: Matrix, kernel: str, radius: float | str) -> tuple[Any, Array]:
+def _width(X: Matrix, neighbors: Array, kernel: str, radius: float | str) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
     if kernel == "self-tuning":
-        r = local_radii(X)
+        r = local_radii(X, neighbors)
         return r, r
     if kernel == "rbf":
-        width = typical_radius(X) if radius == "auto" else float(radius)
+        width = typical_radius(X, neighbors) if radius == "auto" else float(radius)
         return width, np.full(X.shape[0], np.sqrt(2) * width, X.dtype)
     return None, np.ones(X.shape[0], X.dtype)
 
@@ -159,20 +160,21 @@ def _called(kernel: KernelFunction, X: Matrix) -> Array:
     return K.astype(X.dtype, copy=False)
 
 
-def local_radii(X: Matrix) -> Array:  # (n,)
+def local_radii(X: Matrix, neighbors: Array) -> Array:  # (n, p), (n, m) -> (n,)
     """Each sample's distance to its 7th neighbour; never zero.
 
     Where that many neighbours are duplicates the smallest radius of the others stands in, so
     that duplicates are alike (k = 1) and everything else is far away.
     """
-    neighbors = neighbor_indices(X, SCALE_NEIGHBOR)
-    if neighbors.shape[1] == 0:
-        return np.ones(X.shape[0], X.dtype)
-    r = np.sqrt(squared_distances(X, np.arange(X.shape[0]), neighbors[:, -1]))
+    n, m = neighbors.shape
+    if m == 0:
+        return np.ones(n, X.dtype)
+    seventh = neighbors[:, min(SCALE_NEIGHBOR, m) - 1]
+    r = np.sqrt(squared_distances(X, np.arange(n), seventh))
     positive = r[r > 0]
     return np.where(r > 0, r, positive.min() if positive.size else 1).astype(X.dtype)
 
 
-def typical_radius(X: Matrix) -> float:
+def typical_radius(X: Matrix, neighbors: Array) -> float:
     """σ for "rbf": the median distance of a sample to its 7th neighbour."""
-    return float(np.median(local_radii(X)))
+    return float(np.median(local_radii(X, neighbors)))

@@ -6,25 +6,21 @@ stopping, history, the batch, and the verdict in words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from ._typing import Array, Labels
 from .models import Model, State
+from .models.base import inner
+from .threads import allowed_threads, threads_for
 
 #: A fit has converged when its loss moved less than the tolerance over this many iterations:
 #: from a random start single steps can be tiny for long before the loss falls.
 PATIENCE = 10
-
-#: Products of fewer operations than this per thread are faster with fewer threads.
-_FLOPS_PER_THREAD = 4e6
 
 
 class Status(Enum):
@@ -90,7 +86,8 @@ def solve(
     ``tol=0`` runs exactly ``max_iter`` iterations.
     """
     batch = _Batch(models, starts)
-    with _threads(batch.flops):
+    # One thread for the many small steps; as many as help for the products, which are large.
+    with threads_for(0):
         batch.multiply(*models[0].factors)
         for iteration in range(1, max_iter + 1):
             for factor in models[0].factors:
@@ -130,7 +127,7 @@ class _Fit:
         old = getattr(self.state, factor)
         new = getattr(self.model, f"update_{factor}")(self.state)
         np.subtract(new, old, out=old)
-        self.changes.setdefault(factor, []).append(float(np.linalg.norm(old)))
+        self.changes.setdefault(factor, []).append(float(np.sqrt(inner(old, old))))
         old[...] = new
 
     def judge(self, iteration: int, max_iter: int, tol: float) -> None:
@@ -170,6 +167,7 @@ class _Batch:
 
     def __init__(self, models: Sequence[Model], starts: Sequence[Mapping[str, Array]]) -> None:
         self.operators = models[0].products()
+        self.threads = allowed_threads()
         count = len(models)
         self.stacks: dict[str, Array] = {}
         for product, (operator, factor) in self.operators.items():
@@ -179,10 +177,6 @@ class _Batch:
                 for place, start in enumerate(starts):
                     self.stacks[factor][place] = start[factor]
             self.stacks[product] = operator.stack(count, operator.shape[0], k)
-        self.flops = max(
-            operator.flops * count * starts[0][factor].shape[1]
-            for operator, factor in self.operators.values()
-        )
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 
@@ -191,10 +185,12 @@ class _Batch:
 
     def multiply(self, *factors: str) -> None:
         """Renew the products of these factors, for all running fits at once."""
-        running = slice(0, len(self.running))
+        count = len(self.running)
         for product, (operator, factor) in self.operators.items():
             if factor in factors:
-                operator.multiply(self.stacks[factor][running], self.stacks[product][running])
+                V, out = self.stacks[factor][:count], self.stacks[product][:count]
+                with threads_for(operator.flops * count * V.shape[2], self.threads):
+                    operator.multiply(V, out)
 
     def retire(self) -> None:
         """Take the fits that ended out: each trades places with the last that is running."""
@@ -210,17 +206,3 @@ class _Batch:
     def progress(self, iteration: int, max_iter: int) -> Progress:
         best = min(fit.losses[-1] for fit in self.running)
         return Progress(iteration, max_iter, len(self.running), len(self.fits), best)
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@contextmanager
-def _threads(flops: float) -> Iterator[None]:
-    """As many BLAS threads as a product of this size can use, and not more than there are now."""
-    now = max((library["num_threads"] for library in _controller().info()), default=1)
-    useful = 1 + int(flops // _FLOPS_PER_THREAD)
-    with _controller().limit(limits=min(now, useful), user_api="blas"):
-        yield
