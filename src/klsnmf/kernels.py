@@ -116,7 +116,10 @@ def gram(
 
     if kernel == "cosine":
         X = normalize(X)
-    neighbors = neighbor_indices(X, max(SCALE_NEIGHBOR, n_neighbors or 0))
+    wanted = n_neighbors or 0
+    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
+        wanted = max(wanted, SCALE_NEIGHBOR)
+    neighbors = neighbor_indices(X, wanted)
     width, r = _width(X, neighbors, kernel, radius)
     form = KERNELS[kernel]
     if n_neighbors is None:

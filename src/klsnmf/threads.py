@@ -22,17 +22,23 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def allowed_threads() -> int:
-    """The number of threads that BLAS and OpenMP may use now."""
-    return max((library["num_threads"] for library in _controller().info()), default=1)
+def allowed_threads() -> dict[str, int]:
+    """The number of threads that BLAS and OpenMP may use now, each."""
+    allowed: dict[str, int] = {}
+    for library in _controller().info():
+        kind = library["user_api"]
+        allowed[kind] = min(library["num_threads"], allowed.get(kind, library["num_threads"]))
+    return allowed
 
 
 @contextmanager
-def threads_for(flops: float, most: int | None = None) -> Iterator[None]:
-    """As many threads as so many operations can use, and at most as many as are allowed now.
+def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator[None]:
+    """As many threads as so many operations can use, and not more than are allowed now.
 
-    ``most`` is that number where it was asked for earlier, outside of another limit.
+    ``allowed`` are those that were allowed earlier, outside of another limit.
     """
     useful = 1 + int(flops // _FLOPS_PER_THREAD)
-    with _controller().limit(limits=min(most or allowed_threads(), useful)):
+    most = allowed_threads() if allowed is None else allowed
+    limits = {kind: min(useful, count) for kind, count in most.items()}
+    with _controller().limit(limits=limits):
         yield

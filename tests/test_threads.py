@@ -1,0 +1,31 @@
+"""Threads are limited to what helps, never raised above what the user allows."""
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from klsnmf.threads import allowed_threads, threads_for
+
+
+def counts(kind):
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == kind]
+
+
+@pytest.mark.parametrize("blas", [1, 2])
+@pytest.mark.parametrize("openmp", [1, 2])
+def test_limits_of_the_user_hold(blas, openmp):
+    with threadpool_limits({"blas": blas, "openmp": openmp}):
+        before = counts("blas"), counts("openmp")
+        with threads_for(1e12):
+            assert (counts("blas"), counts("openmp")) == before
+        with threads_for(0):
+            assert set(counts("blas") + counts("openmp")) == {1}
+            with threads_for(1e12):
+                assert set(counts("blas")) == {1}
+        assert (counts("blas"), counts("openmp")) == before
+
+
+def test_a_large_part_inside_a_small_one_may_use_what_was_allowed_outside():
+    with threadpool_limits(2):
+        allowed, before = allowed_threads(), counts("blas")
+        with threads_for(0), threads_for(1e12, allowed):
+            assert counts("blas") == before
