@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, path
 from klsnmf.inits import factors_of_labels, random_factors, spectral_embedding, starts
-from klsnmf.kernels import gram
+from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy
 
 from .naive import klsnmf as naive
@@ -145,9 +145,9 @@ def test_sparse_is_dense_when_all_neighbours_are_kept(seed, solver):
 
 def test_precomputed_is_the_kernel_itself(seed):
     X, _ = rays(seed)
-    options = {"init": "spectral", "random_state": seed, "max_iter": 3000}
+    options = {"init": "spectral", "diffusion": 0, "random_state": seed, "max_iter": 3000}
     direct = KLSNMF(3, **options).fit(X)
-    K = gram(unit(X), "self-tuning", "auto", 10)[0].K
+    K = fit_kernel(unit(X), "self-tuning", "auto", 10)[0].K
     for matrix in (K, sparse.csr_matrix(K), sparse.coo_array(K), K.toarray()):
         model = KLSNMF(3, kernel="precomputed", **options).fit(matrix)
         np.testing.assert_array_equal(model.labels_, direct.labels_)
@@ -248,7 +248,7 @@ def test_factors_of_labels():
 def test_the_embedding_spans_the_leading_eigenvectors(seed):
     for n in (60, 500):  # all at once, and by Lanczos
         X, _ = rays(seed, n=n)
-        K = gram(unit(X), "rbf", 0.5, None)[0]
+        K = fit_kernel(unit(X), "rbf", 0.5, None)[0]
         degrees = K.K.sum(axis=1)
         S = K.K / np.sqrt(np.outer(degrees, degrees))
         vectors = np.linalg.eigh(S)[1][:, -3:]
@@ -259,7 +259,7 @@ def test_the_embedding_spans_the_leading_eigenvectors(seed):
 
 def test_starts_take_turns():
     X, y = rays(0)
-    K = gram(unit(X), "self-tuning", "auto", 10)[0]
+    K = fit_kernel(unit(X), "self-tuning", "auto", 10)[0]
     rng = np.random.RandomState(0)
     made = starts(unit(X), K, 3, "auto", 4, rng)
     assert len(made) == 4

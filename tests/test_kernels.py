@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.preprocessing import normalize
 
 from klsnmf.graphs import binary_graph, neighbor_indices
-from klsnmf.kernels import WIDE, gram, local_radii, typical_radius
+from klsnmf.kernels import WIDE, fit_kernel, local_radii, typical_radius
 
 from .naive import klsnmf as naive
 
@@ -15,6 +15,11 @@ from .naive import klsnmf as naive
 @pytest.fixture(params=range(3))
 def X(request):
     return np.random.default_rng(request.param).random((30, 4))
+
+
+def gram(*args):
+    K, fitted = fit_kernel(*args)
+    return K, fitted.width
 
 
 def dense(K):
@@ -103,3 +108,38 @@ def test_binary_graph(X):
     assert set(np.unique(A)) == {0, 1}
     assert (A.sum(axis=1) >= 3).all()
     assert not np.diag(A).any()
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 4, 10])
+@pytest.mark.parametrize(
+    "kernel",
+    ["self-tuning", "rbf", "linear", "polynomial", "cosine", lambda A, B: (A @ B.T) ** 3],
+)
+@pytest.mark.parametrize("duplicates", [False, True])
+def test_old_samples_get_their_rows_again(X, kernel, n_neighbors, duplicates):
+    if duplicates:
+        X = np.vstack([X, X[:5]])
+    K, fitted = fit_kernel(X, kernel, "auto", n_neighbors)
+    k, own = fitted.cross(X)
+    assert sparse.issparse(k) == (n_neighbors is not None)
+    k = k.toarray() if sparse.issparse(k) else k
+    if not (duplicates and n_neighbors):  # neighbours equally near can be kept or not
+        np.testing.assert_allclose(k, dense(K), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(own, K.diagonal)
+
+
+def test_new_samples_by_hand(X):
+    """The self-tuning kernel of a new sample, written out."""
+    y = np.full(4, 0.4)
+    _, fitted = fit_kernel(X, "self-tuning", "auto", 5)
+    k, own = fitted.cross(y[None])
+    d = np.sqrt(((X - y) ** 2).sum(axis=1))
+    order = np.argsort(d)
+    within = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    reach = np.sort(within, axis=1)[:, 5]
+    r = np.sort(within, axis=1)[:, 7]
+    kept = (d <= reach) | np.isin(np.arange(30), order[:5])
+    truth = np.where(kept, np.exp(-(d**2) / (d[order[6]] * r)), 0)
+    np.testing.assert_allclose(k.toarray()[0], truth)
+    assert own == 1
+    assert fitted.cross(X[:0])[0].shape == (0, 30)

@@ -17,30 +17,30 @@ from .graphs import Graph
 _MODERATE = 32
 
 
-def tamed(X: Matrix, kernel: Any) -> tuple[Matrix, float]:
-    """X in units of a power of two, so that squares neither overflow nor vanish, and the unit.
+def unit_of(X: Matrix, kernel: Any) -> float:
+    """A power of two in whose units the squares of X neither overflow nor vanish.
 
-    Only where that changes nothing but the unit of length: kernels of distances and angles.
+    It is 1 for data of moderate size, and for kernels that change with the unit of X in more
+    than their width: only kernels of distances and angles do not.
     """
-    if kernel not in ("self-tuning", "rbf", "cosine"):
-        return X, 1.0
     largest = _largest(X)
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
-    if abs(exponent) <= _MODERATE:
-        return X, 1.0
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data = np.ldexp(X.data, -exponent)
-        return X, float(np.ldexp(1.0, exponent))
-    return np.ldexp(X, -exponent), float(np.ldexp(1.0, exponent))
+    if abs(exponent) <= _MODERATE or kernel not in ("self-tuning", "rbf", "cosine"):
+        return 1.0
+    return float(np.ldexp(1.0, exponent))
+
+
+def in_units(X: Matrix, unit: float) -> Matrix:
+    """X / unit, without a copy where there is nothing to do."""
+    return X if unit == 1.0 else X / np.asarray(unit, X.dtype)
 
 
 def unit_rows(X: Matrix) -> Matrix:
     """X with rows of length 1; rows of zeros stay."""
-    return normalize(tamed(X, "cosine")[0])
+    return normalize(in_units(X, unit_of(X, "cosine")))
 
 
-def precomputed_gram(K: Matrix) -> Gram:
+def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
     """The Gram of a kernel matrix of the user's."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(

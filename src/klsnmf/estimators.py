@@ -39,6 +39,10 @@ class KLSNMF(LocalSimilarityNMF):
     n_neighbors : int, None or "auto", default="auto"
         Keep k(x_i, x_j) only where one sample is among that many nearest of the other: K is
         sparse. None keeps all. "auto" is 10 for "self-tuning", None for the others.
+    diffusion : int or "auto", default="auto"
+        Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
+        S = Deg^-½ K Deg^-½. "auto" diffuses the self-tuning kernel, until tr(S^t) ≤ 2 n_clusters,
+        at most 16 steps (6 with more than 8000 samples), and no other kernel.
     row_norm : "l2" or None, default="l2"
         Scale the samples to length 1 before the kernel, or leave them.
     graph_weight : float, default=0.0
@@ -82,6 +86,8 @@ class KLSNMF(LocalSimilarityNMF):
     lam_ : float
     radius_ : float or ndarray of shape (n_samples,)
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
+    diffusion_ : int
+        Steps of diffusion taken, if any.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -109,6 +115,7 @@ class KLSNMF(LocalSimilarityNMF):
         kernel: str | kernels.KernelFunction = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
+        diffusion: int | str = "auto",
         row_norm: str | None = "l2",
         graph_weight: float = 0.0,
         graph_neighbors: Any = 5,
@@ -126,6 +133,7 @@ class KLSNMF(LocalSimilarityNMF):
         self.kernel = kernel
         self.radius = radius
         self.n_neighbors = n_neighbors
+        self.diffusion = diffusion
         self.row_norm = row_norm
         self.graph_weight = graph_weight
         self.graph_neighbors = graph_neighbors
@@ -150,6 +158,7 @@ class GLSNMF(KLSNMF):
         kernel: str | kernels.KernelFunction = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
+        diffusion: int | str = "auto",
         row_norm: str | None = "l2",
         graph_weight: float = 1.0,
         graph_neighbors: Any = 5,
@@ -168,6 +177,7 @@ class GLSNMF(KLSNMF):
             kernel=kernel,
             radius=radius,
             n_neighbors=n_neighbors,
+            diffusion=diffusion,
             row_norm=row_norm,
             graph_weight=graph_weight,
             graph_neighbors=graph_neighbors,
@@ -193,8 +203,8 @@ class LSNMF(LocalSimilarityNMF):
     orthogonal : bool, default=True
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
-    lam, n_neighbors, row_norm, graph_weight, graph_neighbors, solver, init, n_init, max_iter, \
-    tol, random_state, verbose, callback
+    lam, n_neighbors, diffusion, row_norm, graph_weight, graph_neighbors, solver, init, n_init, \
+    max_iter, tol, random_state, verbose, callback
         As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
         are the same there.
 
@@ -219,6 +229,7 @@ class LSNMF(LocalSimilarityNMF):
         orthogonal: bool = True,
         lam: float | str = "auto",
         n_neighbors: int | str | None = "auto",
+        diffusion: int | str = "auto",
         row_norm: str | None = "l2",
         graph_weight: float = 0.0,
         graph_neighbors: Any = 5,
@@ -235,6 +246,7 @@ class LSNMF(LocalSimilarityNMF):
         self.orthogonal = orthogonal
         self.lam = lam
         self.n_neighbors = n_neighbors
+        self.diffusion = diffusion
         self.row_norm = row_norm
         self.graph_weight = graph_weight
         self.graph_neighbors = graph_neighbors

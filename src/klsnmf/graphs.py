@@ -50,18 +50,18 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
     return matrix
 
 
-def squared_distances(X: Matrix, i: Array, j: Array) -> Array:  # (pairs,)
-    """‖x_i - x_j‖², pair by pair.
+def squared_distances(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
+    """‖x_i - y_j‖², pair by pair.
 
     Computed from the differences: zero for duplicates, where the usual
-    ‖x_i‖² + ‖x_j‖² - 2⟨x_i, x_j⟩ leaves rounding errors.
+    ‖x_i‖² + ‖y_j‖² - 2⟨x_i, y_j⟩ leaves rounding errors.
     """
-    return _by_pairs(lambda a, b: _row_sums(a - b, a - b), X, i, j)
+    return _by_pairs(lambda a, b: _row_sums(a - b, a - b), X, i, Y, j)
 
 
-def inner_products(X: Matrix, i: Array, j: Array) -> Array:  # (pairs,)
-    """⟨x_i, x_j⟩, pair by pair."""
-    return _by_pairs(_row_sums, X, i, j)
+def inner_products(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
+    """⟨x_i, y_j⟩, pair by pair."""
+    return _by_pairs(_row_sums, X, i, Y, j)
 
 
 def _row_sums(A: Any, B: Any) -> Array:
@@ -71,12 +71,12 @@ def _row_sums(A: Any, B: Any) -> Array:
     return np.asarray(np.einsum("ij,ij->i", A, B))
 
 
-def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, j: Array) -> Array:
+def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j: Array) -> Array:
     step = max(1, _BLOCK // X.shape[1])
     values = np.empty(len(i), X.dtype)
     for start in range(0, len(i), step):
         part = slice(start, start + step)
-        values[part] = function(X[i[part]], X[j[part]])
+        values[part] = function(X[i[part]], Y[j[part]])
     return values
 
 

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from . import memory
 from ._typing import Array, Matrix
-from .grams import DenseGram, Gram, SparseGram
+from .grams import DenseGram, DiffusedGram, SparseGram
+from .grams.diffused import row_lengths
 from .graphs import (
     inner_products,
     neighbor_indices,
@@ -36,6 +38,9 @@ SCALE_NEIGHBOR = 7
 #: D is a difference of numbers that close, and float32 would leave little of it.
 WIDE = 0.02
 
+#: Distances held at once between new samples and old ones.
+_BLOCK = 2**23
+
 #: A kernel of the user's: k(X, Y) -> array of shape (len(X), len(Y)).
 KernelFunction = Callable[[Any, Any], Array]
 
@@ -50,16 +55,20 @@ class Kernel:
     of_distance: bool
     profile: Callable[[Array, Array, Array], Array]
 
-    def dense(self, X: Matrix, r: Array) -> Array:  # (n, p), (n,) -> (n, n)
+    def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
+        """k between all samples of X and of Y, whose radii are r and q."""
         if self.of_distance:
-            measure = euclidean_distances(X, squared=True)
+            measure = euclidean_distances(X, None if Y is X else Y, squared=True)
         else:
-            measure = safe_sparse_dot(X, X.T, dense_output=True)
-        return self.profile(measure, r[:, None], r)
+            measure = safe_sparse_dot(X, Y.T, dense_output=True)
+        return self.profile(measure, r[:, None], q)
 
-    def pairs(self, X: Matrix, r: Array, i: Array, j: Array) -> Array:  # (pairs,)
-        measure = (squared_distances if self.of_distance else inner_products)(X, i, j)
-        return self.profile(measure, r[i], r[j])
+    def pairs(
+        self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array
+    ) -> Array:  # (pairs,)
+        """k between samples i of X and j of Y, pair by pair."""
+        measure = (squared_distances if self.of_distance else inner_products)(X, i, Y, j)
+        return self.profile(measure, r[i], q[j])
 
 
 def gaussian(d2: Array, r_i: Array, r_j: Array) -> Array:
@@ -92,10 +101,102 @@ KERNELS = {
 }
 
 
-def gram(
+@dataclass(frozen=True)
+class FittedKernel:
+    """A kernel with its width, on the samples it was fitted to. It can be asked about new ones.
+
+    Attributes
+    ----------
+    X : (n, p) samples
+    r : (n,) array, the radius of each sample
+    n_neighbors : how many neighbours are kept, None for all
+    reach : (n,) array, the squared distance of each sample to the last neighbour it keeps
+    width : what the user knows as the width: σ, each sample's radius, or None
+    """
+
+    kernel: str | KernelFunction
+    X: Matrix
+    r: Array
+    n_neighbors: int | None
+    reach: Array
+    width: Any
+
+    def cross(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        """k(y, x) for new samples y and all x, sparse if neighbours are kept, and k(y, y).
+
+        Samples that the kernel was fitted to get their rows of K again.
+        """
+        if self.kernel == "cosine":
+            Y = normalize(Y)
+        m, sparse_rows = Y.shape[0], self.n_neighbors is not None
+        each, q = np.arange(m), np.full(m, self.r[0], self.r.dtype)
+        if sparse_rows or self.kernel == "self-tuning":
+            (i, j), radii = self._near(Y)
+            q = radii if self.kernel == "self-tuning" else q
+        if callable(self.kernel):
+            k = _called(self.kernel, Y, self.X)
+            own = np.array([_called(self.kernel, Y[[e]], Y[[e]])[0, 0] for e in each], Y.dtype)
+            values = k[i, j] if sparse_rows else k
+        else:
+            form = KERNELS[self.kernel]
+            own = form.pairs(Y, q, each, Y, q, each)
+            if sparse_rows:
+                values = form.pairs(Y, q, i, self.X, self.r, j)
+            else:
+                values = form.dense(Y, q, self.X, self.r)
+        if sparse_rows:
+            return sparse.csr_array((values, (i, j)), shape=(m, len(self.r))), own
+        return values, own
+
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        """k(Y, X) W, and k(y, y)."""
+        k, own = self.cross(Y)
+        return np.asarray(k @ W), own
+
+    def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
+        """The pairs (i, j) that are kept, and the radius of each y.
+
+        y keeps its nearest samples, and those that have y within their own reach. A sample at
+        distance zero is taken to be y itself, once.
+        """
+        n = self.X.shape[0]
+        kept_i, kept_j, radii = [], [], []
+        m = min(n, 1 + max(SCALE_NEIGHBOR, self.n_neighbors or 0))
+        step = max(1, _BLOCK // n)
+        for start in range(0, Y.shape[0], step):
+            part = Y[start : start + step]
+            rough = euclidean_distances(part, self.X, squared=True)
+            nearest = np.argpartition(rough, m - 1, axis=1)[:, :m]
+            rows = np.repeat(np.arange(len(nearest)), m)
+            exact = squared_distances(part, rows, self.X, nearest.ravel()).reshape(-1, m)
+            order = np.argsort(exact, axis=1, kind="stable")
+            nearest = np.take_along_axis(nearest, order, axis=1)
+            distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
+            itself = (distance[:, 0] == 0).astype(int)
+            last = np.minimum(itself + SCALE_NEIGHBOR, m) - 1
+            radii.append(distance[np.arange(len(nearest)), last])
+            if self.n_neighbors is not None:
+                count = np.minimum(itself + self.n_neighbors, m)
+                own = np.arange(m) < count[:, None]
+                # What lies within the reach of a sample is found roughly, then looked at exactly.
+                slack = 1e-5 * (rough.max() + self.reach.max())
+                i, j = np.nonzero(rough <= self.reach + slack)
+                within = squared_distances(part, i, self.X, j) <= self.reach[j]
+                i = np.concatenate([np.nonzero(own)[0], i[within]])
+                j = np.concatenate([nearest[own], j[within]])
+                keys = np.unique(i * n + j)
+                kept_i.append(keys // n + start)
+                kept_j.append(keys % n)
+        r = np.concatenate(radii) if radii else np.empty(0, self.r.dtype)
+        r = np.where(r > 0, r, self.r.min()).astype(self.r.dtype)
+        none = [np.empty(0, np.intp)]
+        return (np.concatenate(kept_i or none), np.concatenate(kept_j or none)), r
+
+
+def fit_kernel(
     X: Matrix, kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
-) -> tuple[Gram, Any]:
-    """The Gram of a kernel on the samples X, and its width: σ, or each sample's own.
+) -> tuple[DenseGram | SparseGram, FittedKernel]:
+    """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal.
@@ -107,13 +208,6 @@ def gram(
             f"The kernel matrix of {n} samples",
             "Give n_neighbors, for a sparse kernel, or fit a part of the rows.",
         )
-    if callable(kernel):
-        K = _called(kernel, X)
-        if n_neighbors is None:
-            return DenseGram(K), None
-        i, j = undirected_pairs(neighbor_indices(X, n_neighbors))
-        return SparseGram(symmetric(i, j, K[i, j], K.diagonal())), None
-
     if kernel == "cosine":
         X = normalize(X)
     wanted = n_neighbors or 0
@@ -121,16 +215,28 @@ def gram(
         wanted = max(wanted, SCALE_NEIGHBOR)
     neighbors = neighbor_indices(X, wanted)
     width, r = _width(X, neighbors, kernel, radius)
-    form = KERNELS[kernel]
+    reach = np.zeros(n, X.dtype)
+    if n_neighbors is not None and n > 1:
+        last = neighbors[:, min(n_neighbors, n - 1) - 1]
+        reach = squared_distances(X, np.arange(n), X, last)
+    fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
+    if callable(kernel):
+        K = _called(kernel, X, X)
+    elif n_neighbors is None:
+        K = _dense(KERNELS[kernel], X, r)
     if n_neighbors is None:
-        return DenseGram(_dense(form, X, r)), width
+        return DenseGram(K), fitted
     i, j = undirected_pairs(neighbors[:, :n_neighbors])
-    each = np.arange(n)
-    diagonal = form.pairs(X, r, each, each)
-    return SparseGram(symmetric(i, j, form.pairs(X, r, i, j), diagonal)), width
+    if callable(kernel):
+        return SparseGram(symmetric(i, j, K[i, j], K.diagonal())), fitted
+    pairs, each = KERNELS[kernel].pairs, np.arange(n)
+    values, diagonal = pairs(X, r, i, X, r, j), pairs(X, r, each, X, r, each)
+    return SparseGram(symmetric(i, j, values, diagonal)), fitted
 
 
-def _width(X: Matrix, neighbors: Array, kernel: str, radius: float | str) -> tuple[Any, Array]:
+def _width(
+    X: Matrix, neighbors: Array, kernel: str | KernelFunction, radius: float | str
+) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
     if kernel == "self-tuning":
         r = local_radii(X, neighbors)
@@ -142,24 +248,28 @@ def _width(X: Matrix, neighbors: Array, kernel: str, radius: float | str) -> tup
 
 
 def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
-    K = form.dense(X, r)
+    K = form.dense(X, r, X, r)
     wide = form.profile is gaussian and 1 - K.mean(dtype=np.float64) < WIDE
     if wide and K.dtype == np.float32:
-        K = form.dense(X.astype(np.float64), r.astype(np.float64))
+        X, r = X.astype(np.float64), r.astype(np.float64)
+        K = form.dense(X, r, X, r)
     # The distance of a sample to itself is zero, whatever rounding says.
     if form.profile is gaussian:
         np.fill_diagonal(K, 1)
     return K
 
 
-def _called(kernel: KernelFunction, X: Matrix) -> Array:
-    n = X.shape[0]
-    K = np.asarray(kernel(X, X))
-    if K.shape != (n, n) or K.dtype.kind not in "fiub":
+def _called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
+    """What a function of the user's returns, if it will do."""
+    K = np.asarray(kernel(X, Y))
+    shape = X.shape[0], Y.shape[0]
+    if K.shape != shape or K.dtype.kind not in "fiub":
         raise ValueError(
-            f"kernel(X, X) returned an array of shape {K.shape} and type {K.dtype}; "
-            f"it must return real numbers in an array of shape ({n}, {n})."
+            f"kernel returned an array of shape {K.shape} and type {K.dtype} for {shape[0]} and "
+            f"{shape[1]} samples; it must return real numbers in an array of shape {shape}."
         )
+    if not np.isfinite(K).all():
+        raise ValueError("kernel returned NaN or infinity; it must return finite numbers.")
     return K.astype(X.dtype, copy=False)
 
 
@@ -173,7 +283,7 @@ def local_radii(X: Matrix, neighbors: Array) -> Array:  # (n, p), (n, m) -> (n,)
     if m == 0:
         return np.ones(n, X.dtype)
     seventh = neighbors[:, min(SCALE_NEIGHBOR, m) - 1]
-    r = np.sqrt(squared_distances(X, np.arange(n), seventh))
+    r = np.sqrt(squared_distances(X, np.arange(n), X, seventh))
     positive = r[r > 0]
     return np.where(r > 0, r, positive.min() if positive.size else 1).astype(X.dtype)
 
@@ -181,3 +291,47 @@ def local_radii(X: Matrix, neighbors: Array) -> Array:  # (n, p), (n, m) -> (n,)
 def typical_radius(X: Matrix, neighbors: Array) -> float:
     """σ for "rbf": the median distance of a sample to its 7th neighbour."""
     return float(np.median(local_radii(X, neighbors)))
+
+
+@dataclass(frozen=True)
+class PrecomputedKernel:
+    """A kernel known by its numbers only: new samples bring k(x_new, x) along.
+
+    k(x_new, x_new) is not among them; the mean of the diagonal stands in, which is exact for
+    kernels of unit diagonal and enters through λ only.
+    """
+
+    own: float
+    width: None = None
+
+    def cross(self, k: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        return k, np.full(k.shape[0], self.own, k.dtype)
+
+    def product(self, k: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        return np.asarray(k @ W), self.cross(k)[1]
+
+
+@dataclass(frozen=True)
+class DiffusedKernel:
+    """A kernel after diffusion: a new sample takes one step to the old ones, then as they do."""
+
+    base: FittedKernel | PrecomputedKernel
+    gram: DiffusedGram
+
+    @property
+    def width(self) -> Any:
+        return self.base.width
+
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        k, own = self.base.cross(Y)
+        k = sparse.csr_array(k)
+        degrees = np.maximum(k.sum(axis=1), np.finfo(k.dtype).tiny)
+        step = sparse.diags_array(1 / np.sqrt(degrees)) @ k
+        step = step @ sparse.diags_array(1 / np.sqrt(self.gram.degrees))
+        V, half = self.gram.c * W, step
+        for _ in range(self.gram.steps - 1):
+            V = self.gram.S @ V
+        for _ in range(self.gram.steps // 2 - 1):
+            half = half @ self.gram.S
+        length = np.sqrt(np.maximum(row_lengths(half), np.finfo(W.dtype).tiny))
+        return np.asarray(step @ V) / length[:, None], np.ones_like(own)

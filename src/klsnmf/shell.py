@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,7 +23,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import kernels
 from ._typing import Array, Labels, Matrix
-from .checks import check_gram, check_graph, check_start, precomputed_gram, tamed, unit_rows
+from .checks import (
+    check_gram,
+    check_graph,
+    check_start,
+    in_units,
+    precomputed_gram,
+    unit_of,
+    unit_rows,
+)
 from .fitting import (
     Problem,
     best_by_lam,
@@ -27,9 +40,10 @@ from .fitting import (
     largest_safe_lam,
     tidied,
 )
-from .grams import Gram
+from .grams import DenseGram, DiffusedGram, Gram, SparseGram, formed, steps_for
 from .graphs import Graph, binary_graph
 from .inits import starts
+from .models.new_samples import NewSamples
 from .solver import Callback, Solution, Status
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -39,13 +53,16 @@ AUTO_LAM = 0.01
 AUTO_NEIGHBORS = 10
 
 
-class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class LocalSimilarityNMF(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """What KLSNMF and LSNMF share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "row_norm": [StrOptions({"l2"}), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "graph_neighbors": [
@@ -68,6 +85,7 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     kernel: Any
     radius: float | str
     n_neighbors: int | str | None
+    diffusion: int | str
     row_norm: str | None
     graph_weight: float
     graph_neighbors: Any
@@ -84,6 +102,9 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels_: Labels
     W_: Array
     G_: Array
+    _kernel: kernels.FittedKernel | kernels.PrecomputedKernel | kernels.DiffusedKernel
+    _unit: float
+    _new: NewSamples
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -103,6 +124,50 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._fit_with([], X)
         return self
 
+    def predict(self, X: Any) -> Labels:
+        """The clusters of new samples, with W as it is.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            New samples; with ``kernel="precomputed"`` the kernel between new samples and
+            those of the fit, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+        """
+        return self._new.labels(*self._products(X))
+
+    def transform(self, X: Any) -> Array:
+        """Rows of G for new samples: how much of each prototype they are made of.
+
+        After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
+        fit get ``G_`` again. After the others, and where G is free, it is the nonnegative
+        combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
+        converges, but for the pull of orthogonality.
+
+        Parameters
+        ----------
+        X : as for ``predict``
+
+        Returns
+        -------
+        G_new : ndarray of shape (n_new, n_clusters)
+        """
+        coefficients = self._new.coefficients(*self._products(X))
+        return coefficients.astype(self.G_.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.G_.shape[1]
+
+    def _products(self, X: Any) -> tuple[Array, Array]:
+        """k(X, X_fit) W and k(x, x) for new samples."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return self._kernel.product(self._scaled(X, self._unit), self.W_)
+
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
 
@@ -121,6 +186,7 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _fit_with(self, others: Sequence[LocalSimilarityNMF], X: Any) -> None:
@@ -128,25 +194,12 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        samples, K, width = self._gram(X)
         estimators = [self, *others]
-        check_gram(K, local=any(estimator.lam != 0 for estimator in estimators))
-        graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
-        problem = Problem(
-            K,
-            self._starts(samples, K),
-            choose_phases(
-                self.solver,
-                K,
-                orthogonal=self.orthogonal,
-                graph=graph,
-                graph_weight=self.graph_weight,
-            ),
-            self.max_iter,
-            self.tol,
-            self.callback,
-            self.verbose,
-        )
+        unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
+        base, kernel = self._fit_kernel(self._scaled(X, unit), unit)
+        check_gram(base, local=any(estimator.lam != 0 for estimator in estimators))
+        K, kernel = self._diffuse(base, kernel)
+        problem = self._problem(self._scaled(X, unit), base, K)
         threshold = collapse_lam(problem)
         lams = [
             AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
@@ -155,32 +208,61 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         solutions = best_by_lam(problem, lams)
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._warn(problem, lam, solution)
-        # Columns that come from a start of ours have no order of their own: numbering clusters as
-        # they appear gives the same labels whichever of equally good starts wins.
-        attributes = partial(
-            _attributes, X, samples, width, by_appearance=isinstance(self.init, str)
-        )
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            for stale in ("radius_", "components_"):
-                estimator.__dict__.pop(stale, None)
-            estimator.__dict__.update(seen, lam_=lam, **attributes(solution))
+            estimator.__dict__.update(seen, _kernel=kernel, _unit=unit)
+            estimator._keep(X, K, lam, solution)
 
-    def _gram(self, X: Matrix) -> tuple[Matrix | None, Gram, Any]:
-        """The samples as the kernel sees them, K, and the width of the kernel."""
+    def _scaled(self, X: Matrix, unit: float) -> Matrix:
+        """The samples as the kernel sees them."""
         if self.kernel == "precomputed":
-            return None, precomputed_gram(X), None
-        unit = 1.0
-        if self.row_norm == "l2":
-            X = unit_rows(X)
-        else:
-            X, unit = tamed(X, self.kernel)
+            return X
+        return unit_rows(X) if self.row_norm == "l2" else in_units(X, unit)
+
+    def _fit_kernel(self, X: Matrix, unit: float) -> tuple[DenseGram | SparseGram, Any]:
+        if self.kernel == "precomputed":
+            K = precomputed_gram(X)
+            return K, kernels.PrecomputedKernel(float(K.diagonal.mean()))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
             n_neighbors = AUTO_NEIGHBORS if self.kernel == "self-tuning" else None
-        K, width = kernels.gram(X, self.kernel, radius, n_neighbors)
-        return X, K, None if width is None else width * unit
+        return kernels.fit_kernel(X, self.kernel, radius, n_neighbors)
+
+    def _diffuse(self, base: DenseGram | SparseGram, kernel: Any) -> tuple[Gram, Any]:
+        """K after some steps of diffusion, if there are any."""
+        steps: Any = self.diffusion
+        if steps == "auto":
+            steps = steps_for(base.K, self.n_clusters) if self.kernel == "self-tuning" else 0
+        if steps == 0:
+            return base, kernel
+        if not base.nonnegative:
+            raise ValueError(
+                f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
+                "set diffusion=0."
+            )
+        K = DiffusedGram(base.K, steps)
+        return formed(K), kernels.DiffusedKernel(kernel, K)
+
+    def _problem(self, X: Matrix, base: Gram, K: Gram) -> Problem:
+        samples = None if self.kernel == "precomputed" else X
+        graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
+        phases = choose_phases(
+            self.solver,
+            K,
+            orthogonal=self.orthogonal,
+            graph=graph,
+            graph_weight=self.graph_weight,
+        )
+        return Problem(
+            K,
+            self._starts(samples, base),
+            phases,
+            self.max_iter,
+            self.tol,
+            self.callback,
+            self.verbose,
+        )
 
     def _graph(self, X: Matrix | None, n: int, dtype: Any) -> Graph:
         if not isinstance(self.graph_neighbors, Integral):
@@ -220,27 +302,32 @@ class LocalSimilarityNMF(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
-
-def _attributes(
-    X: Matrix, samples: Matrix | None, width: Any, solution: Solution, *, by_appearance: bool
-) -> dict[str, Any]:
-    """The fitted attributes."""
-    W, G, labels = tidied(
-        solution.factors["W"], solution.factors["G"], solution.labels, by_appearance=by_appearance
-    )
-    W, G = W.astype(X.dtype), G.astype(X.dtype)
-    attributes = {
-        "labels_": labels,
-        "W_": W,
-        "G_": G,
-        "objective_": solution.objective,
-        "n_iter_": solution.n_iter,
-        "history_": solution.history,
-        "verdict_": solution.verdict,
-    }
-    if width is not None:
-        attributes["radius_"] = width
-    if samples is not None:
-        weights = W / np.maximum(W.sum(axis=0), np.finfo(W.dtype).tiny)
-        attributes["components_"] = np.asarray(safe_sparse_dot(weights.T, X))
-    return attributes
+    def _keep(self, X: Matrix, K: Gram, lam: float, solution: Solution) -> None:
+        """Set the fitted attributes."""
+        for stale in ("radius_", "components_", "diffusion_"):
+            self.__dict__.pop(stale, None)
+        # Columns that come from a start of ours have no order of their own: numbering clusters as
+        # they appear gives the same labels whichever of equally good starts wins.
+        W, G, labels = tidied(
+            solution.factors["W"],
+            solution.factors["G"],
+            solution.labels,
+            by_appearance=isinstance(self.init, str),
+        )
+        exact = solution.history["solver"][-1] == "exact"
+        C = W.T @ K.dot(W)
+        self._new = NewSamples(C, W.sum(axis=0), K.diagonal @ W, lam, exact)
+        self.labels_ = labels
+        self.W_, self.G_ = W.astype(X.dtype), G.astype(X.dtype)
+        self.lam_ = lam
+        self.objective_ = solution.objective
+        self.n_iter_ = solution.n_iter
+        self.history_ = solution.history
+        self.verdict_ = solution.verdict
+        if self._kernel.width is not None:
+            self.radius_ = self._kernel.width * self._unit
+        if isinstance(self._kernel, kernels.DiffusedKernel):
+            self.diffusion_ = self._kernel.gram.steps
+        if self.kernel != "precomputed":
+            weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
+            self.components_ = np.asarray(safe_sparse_dot(weights.T, X))

@@ -2,6 +2,7 @@
 
 from .base import Gram, Operator
 from .dense import DenseGram
+from .diffused import DiffusedGram, formed, steps_for
 from .sparse import SparseGram
 
-__all__ = ["DenseGram", "Gram", "Operator", "SparseGram"]
+__all__ = ["DenseGram", "DiffusedGram", "Gram", "Operator", "SparseGram", "formed", "steps_for"]

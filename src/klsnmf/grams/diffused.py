@@ -8,34 +8,43 @@ are never negative, and the objective is a better judge of starts than with K it
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array
+from .._typing import Array, Matrix
 from .base import Gram
 from .dense import DenseGram
-from .sparse import SparseGram
 
-#: Up to this many samples K_t is formed: one dense product is faster than t sparse ones there.
-_SMALL = 4000
+#: K_t is formed where one dense product is faster than t sparse ones: up to this many samples
+#: for each step, and never with more than `_MOST_FORMED`.
+_FORMED_PER_STEP = 1000
+_MOST_FORMED = 8000
+
+#: The most steps that `steps_for` advises; fewer where the diagonal of S^t is costly to find.
+MOST_STEPS = 16
+MOST_STEPS_LARGE = 6
+
+#: Random vectors that estimate a trace: an error of some percent, where a factor matters.
+_PROBES = 64
 
 #: Rows of S^(t/2) computed together when only their lengths are wanted.
 _ROWS = 2048
 
 
 class DiffusedGram(Gram):
-    """K_t for a sparse K ≥ 0 and an even number of steps, never formed: K_t V = c∘S(S(…(c∘V)))."""
+    """K_t for a matrix K ≥ 0 and an even number of steps, never formed: K_t V = c∘S(S(…(c∘V)))."""
 
     order = "C"
 
-    def __init__(self, base: SparseGram, steps: int) -> None:
+    def __init__(self, K: Matrix, steps: int) -> None:
         if steps < 2 or steps % 2:
-            raise ValueError(f"steps={steps}; diffusion takes an even number of steps, 2 or more.")
-        self.S = normalized(base.K)
+            raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
+        self.S, self.degrees = normalized(K)
         self.steps = steps
-        self.shape, self.dtype = base.shape, base.dtype
-        self.flops = steps * base.flops
+        self.shape, self.dtype = (K.shape[0], K.shape[0]), K.dtype
+        self.flops = 2.0 * steps * (K.nnz if sparse.issparse(K) else K.size)
         self.c = (1 / np.sqrt(_diagonal_of_power(self.S, steps))).astype(self.dtype)[:, None]
         self.diagonal = np.ones(self.shape[0], self.dtype)
         self.largest, self.nonnegative = 1.0, True
@@ -63,31 +72,62 @@ class DiffusedGram(Gram):
         return 0.0
 
 
-def diffused(base: SparseGram, steps: int) -> Gram:
-    """The Gram of K_t, formed if there are few samples."""
-    lazy = DiffusedGram(base, steps)
-    if lazy.shape[0] > _SMALL:
-        return lazy
-    half = np.asarray(lazy.c * sparse.linalg.matrix_power(lazy.S, steps // 2).toarray())
-    K = half @ half.T
-    K *= np.sqrt(np.finfo(K.dtype).tiny) < K  # no subnormal products later
-    np.fill_diagonal(K, 1)
-    return DenseGram(K)
+def formed(K: DiffusedGram) -> Gram:
+    """The same Gram, as an array where that is faster."""
+    if K.shape[0] > min(_FORMED_PER_STEP * K.steps, _MOST_FORMED):
+        return K
+    half: Any = K.S.toarray() if sparse.issparse(K.S) else K.S
+    for _ in range(K.steps // 2 - 1):
+        half = K.S @ half
+    half = K.c * half
+    full = half @ half.T
+    full *= np.sqrt(np.finfo(full.dtype).tiny) < full  # no subnormal products later
+    np.fill_diagonal(full, 1)
+    return DenseGram(full)
 
 
-def normalized(K: sparse.csr_array) -> sparse.csr_array:
-    """S = Deg^-½ K Deg^-½."""
-    root = 1 / np.sqrt(K.sum(axis=1))
-    scale = sparse.diags_array(root.astype(K.dtype))
-    return (scale @ K @ scale).tocsr()
+def steps_for(K: Matrix, k: int) -> int:
+    """How many steps to diffuse for k clusters: until tr(S^t) is no more than 2k.
+
+    tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
+    number of pieces of the graph. k clusters need k of them; twice that leaves room, and what
+    goes beyond is detail that the objective would follow instead of the clusters.
+    The trace is estimated: the mean of ‖S^(t/2) z‖² over random signs z.
+    """
+    S, _ = normalized(K)
+    n = S.shape[0]
+    V = np.random.RandomState(0).choice([-1.0, 1.0], size=(n, _PROBES)).astype(S.dtype)
+    most = MOST_STEPS if n <= _MOST_FORMED else MOST_STEPS_LARGE
+    for steps in range(2, most, 2):
+        V = S @ V
+        if np.square(V).sum() / _PROBES <= 2 * k:
+            return steps
+    return most
 
 
-def _diagonal_of_power(S: sparse.csr_array, steps: int) -> Array:  # (n,)
+def normalized(K: Matrix) -> tuple[Any, Array]:
+    """S = Deg^-½ K Deg^-½, and the degrees."""
+    degrees = np.asarray(K.sum(axis=1)).ravel()
+    root = (1 / np.sqrt(degrees)).astype(K.dtype)
+    if sparse.issparse(K):
+        scale = sparse.diags_array(root)
+        return (scale @ K @ scale).tocsr(), degrees
+    return root[:, None] * K * root, degrees
+
+
+def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
+    """The squared lengths of the rows."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _diagonal_of_power(S: Any, steps: int) -> Array:  # (n,)
     """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time."""
     diagonal = np.empty(S.shape[0])
     for start in range(0, S.shape[0], _ROWS):
         rows = S[start : start + _ROWS]
         for _ in range(steps // 2 - 1):
             rows = rows @ S
-        diagonal[start : start + _ROWS] = rows.multiply(rows).sum(axis=1)
+        diagonal[start : start + _ROWS] = row_lengths(rows)
     return diagonal
