@@ -10,7 +10,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, path
-from klsnmf.inits import factors_of_labels, random_factors, spectral_embedding, starts
+from klsnmf.inits import (
+    by_appearance,
+    factors_of_labels,
+    random_factors,
+    spectral_embedding,
+    starts,
+)
 from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy
 
@@ -257,12 +263,18 @@ def test_the_embedding_spans_the_leading_eigenvectors(seed):
         np.testing.assert_allclose(found @ found.T, truth @ truth.T, atol=1e-2)
 
 
-def test_starts_take_turns():
+def test_starts_take_turns_and_are_not_repeated():
     X, y = rays(0)
     K = fit_kernel(unit(X), "self-tuning", "auto", 10)[0]
     rng = np.random.RandomState(0)
-    made = starts(unit(X), K, 3, "auto", 4, rng)
-    assert len(made) == 4
-    for start in made:
-        assert accuracy(y, np.argmax(start["G"], axis=1)) == 1
-    assert len(starts(None, K, 3, "auto", 2, rng)) == 2
+    # Clusters this clear are found by every start: one fit is enough.
+    (made,) = starts(unit(X), K, 3, "auto", 4, rng)
+    assert accuracy(y, np.argmax(made["G"], axis=1)) == 1
+    assert len(starts(unit(X), K, 3, "random", 4, rng)) == 4
+    noise = rng.uniform(size=(60, 5))
+    assert len(starts(noise, K, 6, "auto", 6, rng)) > 1
+    assert len(starts(None, K, 3, "auto", 2, rng)) == 1
+
+
+def test_numbering_by_appearance():
+    np.testing.assert_array_equal(by_appearance(np.array([5, 2, 5, 7, 2])), [0, 1, 0, 2, 1])

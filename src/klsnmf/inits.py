@@ -28,6 +28,12 @@ def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k),
     return G / np.maximum(onehot.sum(axis=0), 1), G
 
 
+def by_appearance(labels: Labels) -> Labels:  # (n,)
+    """The same clusters, numbered as their first samples come."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
 def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
     """One run of k-means."""
     seed = rng.randint(np.iinfo(np.int32).max)
@@ -65,7 +71,8 @@ def starts(
 ) -> list[dict[str, Array]]:
     """``n_init`` pairs of factors. X is None where samples are known by their K alone.
 
-    "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X.
+    "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X. Labels that
+    come up again are not fitted again.
     """
     n = K.shape[0]
     ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
@@ -73,13 +80,11 @@ def starts(
     if "spectral" in chosen:
         with threads_for(K.flops):
             embedding = spectral_embedding(K, k, rng)
-    made = []
-    for way in chosen:
+    made: dict[bytes, tuple[Array, Array]] = {}
+    for turn, way in enumerate(chosen):
         if way == "random":
-            W, G = random_factors(n, k, rng)
+            made[turn.to_bytes(8)] = random_factors(n, k, rng)
         else:
-            W, G = factors_of_labels(
-                kmeans_labels(embedding if way == "spectral" else X, k, rng), k
-            )
-        made.append({"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
-    return made
+            labels = by_appearance(kmeans_labels(embedding if way == "spectral" else X, k, rng))
+            made[labels.tobytes()] = factors_of_labels(labels, k)
+    return [{"W": W.astype(K.dtype), "G": G.astype(K.dtype)} for W, G in made.values()]

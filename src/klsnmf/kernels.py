@@ -20,7 +20,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import memory
 from ._typing import Array, Matrix
-from .grams import DenseGram, DiffusedGram, SparseGram
+from .grams import DenseGram, Diffusion, SparseGram
 from .grams.diffused import row_lengths
 from .graphs import (
     inner_products,
@@ -316,7 +316,7 @@ class DiffusedKernel:
     """A kernel after diffusion: a new sample takes one step to the old ones, then as they do."""
 
     base: FittedKernel | PrecomputedKernel
-    gram: DiffusedGram
+    diffusion: Diffusion
 
     @property
     def width(self) -> Any:
@@ -327,11 +327,11 @@ class DiffusedKernel:
         k = sparse.csr_array(k)
         degrees = np.maximum(k.sum(axis=1), np.finfo(k.dtype).tiny)
         step = sparse.diags_array(1 / np.sqrt(degrees)) @ k
-        step = step @ sparse.diags_array(1 / np.sqrt(self.gram.degrees))
-        V, half = self.gram.c * W, step
-        for _ in range(self.gram.steps - 1):
-            V = self.gram.S @ V
-        for _ in range(self.gram.steps // 2 - 1):
-            half = half @ self.gram.S
+        step = step @ sparse.diags_array(1 / np.sqrt(self.diffusion.degrees))
+        V, half = self.diffusion.c * W, step
+        for _ in range(self.diffusion.steps - 1):
+            V = self.diffusion.S @ V
+        for _ in range(self.diffusion.steps // 2 - 1):
+            half = half @ self.diffusion.S
         length = np.sqrt(np.maximum(row_lengths(half), np.finfo(W.dtype).tiny))
         return np.asarray(step @ V) / length[:, None], np.ones_like(own)

@@ -40,7 +40,7 @@ from .fitting import (
     largest_safe_lam,
     tidied,
 )
-from .grams import DenseGram, DiffusedGram, Gram, SparseGram, formed, steps_for
+from .grams import DenseGram, Gram, SparseGram, diffuse, steps_for
 from .graphs import Graph, binary_graph
 from .inits import starts
 from .models.new_samples import NewSamples
@@ -241,8 +241,8 @@ class LocalSimilarityNMF(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
             )
-        K = DiffusedGram(base.K, steps)
-        return formed(K), kernels.DiffusedKernel(kernel, K)
+        K, diffusion = diffuse(base.K, steps)
+        return K, kernels.DiffusedKernel(kernel, diffusion)
 
     def _problem(self, X: Matrix, base: Gram, K: Gram) -> Problem:
         samples = None if self.kernel == "precomputed" else X
@@ -327,7 +327,7 @@ class LocalSimilarityNMF(
         if self._kernel.width is not None:
             self.radius_ = self._kernel.width * self._unit
         if isinstance(self._kernel, kernels.DiffusedKernel):
-            self.diffusion_ = self._kernel.gram.steps
+            self.diffusion_ = self._kernel.diffusion.steps
         if self.kernel != "precomputed":
             weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
             self.components_ = np.asarray(safe_sparse_dot(weights.T, X))

@@ -2,7 +2,16 @@
 
 from .base import Gram, Operator
 from .dense import DenseGram
-from .diffused import DiffusedGram, formed, steps_for
+from .diffused import DiffusedGram, Diffusion, diffuse, steps_for
 from .sparse import SparseGram
 
-__all__ = ["DenseGram", "DiffusedGram", "Gram", "Operator", "SparseGram", "formed", "steps_for"]
+__all__ = [
+    "DenseGram",
+    "DiffusedGram",
+    "Diffusion",
+    "Gram",
+    "Operator",
+    "SparseGram",
+    "diffuse",
+    "steps_for",
+]

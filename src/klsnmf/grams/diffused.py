@@ -7,6 +7,7 @@ are never negative, and the objective is a better judge of starts than with K it
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,19 +34,26 @@ _PROBES = 64
 _ROWS = 2048
 
 
+@dataclass(frozen=True)
+class Diffusion:
+    """t steps S^t on the samples of a fit, and the scale c that gives K_t a unit diagonal."""
+
+    S: Any  # (n, n), sparse or dense
+    degrees: Array  # (n,)
+    steps: int
+    c: Array  # (n, 1)
+
+
 class DiffusedGram(Gram):
-    """K_t for a matrix K ≥ 0 and an even number of steps, never formed: K_t V = c∘S(S(…(c∘V)))."""
+    """K_t, never formed: K_t V = c∘S(S(…(c∘V)))."""
 
     order = "C"
 
-    def __init__(self, K: Matrix, steps: int) -> None:
-        if steps < 2 or steps % 2:
-            raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
-        self.S, self.degrees = normalized(K)
-        self.steps = steps
-        self.shape, self.dtype = (K.shape[0], K.shape[0]), K.dtype
-        self.flops = 2.0 * steps * (K.nnz if sparse.issparse(K) else K.size)
-        self.c = (1 / np.sqrt(_diagonal_of_power(self.S, steps))).astype(self.dtype)[:, None]
+    def __init__(self, diffusion: Diffusion) -> None:
+        self.diffusion = diffusion
+        S = diffusion.S
+        self.shape, self.dtype = S.shape, S.dtype
+        self.flops = 2.0 * diffusion.steps * (S.nnz if sparse.issparse(S) else S.size)
         self.diagonal = np.ones(self.shape[0], self.dtype)
         self.largest, self.nonnegative = 1.0, True
 
@@ -54,10 +62,10 @@ class DiffusedGram(Gram):
             product[...] = self.spread(block)
 
     def spread(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        V = self.c * V
-        for _ in range(self.steps):
-            V = self.S @ V
-        return self.c * V
+        V = self.diffusion.c * V
+        for _ in range(self.diffusion.steps):
+            V = self.diffusion.S @ V
+        return self.diffusion.c * V
 
     def column(self, i: int) -> Array:
         unit = np.zeros((self.shape[0], 1), self.dtype)
@@ -72,18 +80,24 @@ class DiffusedGram(Gram):
         return 0.0
 
 
-def formed(K: DiffusedGram) -> Gram:
-    """The same Gram, as an array where that is faster."""
-    if K.shape[0] > min(_FORMED_PER_STEP * K.steps, _MOST_FORMED):
-        return K
-    half: Any = K.S.toarray() if sparse.issparse(K.S) else K.S
-    for _ in range(K.steps // 2 - 1):
-        half = K.S @ half
-    half = K.c * half
+def diffuse(K: Matrix, steps: int) -> tuple[Gram, Diffusion]:
+    """The Gram of K_t for a matrix K ≥ 0 and an even t; formed where that is faster."""
+    if steps < 2 or steps % 2:
+        raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
+    S, degrees = normalized(K)
+    if K.shape[0] > min(_FORMED_PER_STEP * steps, _MOST_FORMED):
+        c = 1 / np.sqrt(_diagonal_of_power(S, steps))
+        diffusion = Diffusion(S, degrees, steps, c.astype(S.dtype)[:, None])
+        return DiffusedGram(diffusion), diffusion
+    half: Any = S.toarray() if sparse.issparse(S) else S
+    for _ in range(steps // 2 - 1):
+        half = S @ half
+    diffusion = Diffusion(S, degrees, steps, (1 / np.sqrt(row_lengths(half)))[:, None])
+    half = diffusion.c * half
     full = half @ half.T
     full *= np.sqrt(np.finfo(full.dtype).tiny) < full  # no subnormal products later
     np.fill_diagonal(full, 1)
-    return DenseGram(full)
+    return DenseGram(full), diffusion
 
 
 def steps_for(K: Matrix, k: int) -> int:
