@@ -137,7 +137,8 @@ class LocalSimilarityNMF(
         -------
         labels : ndarray of shape (n_new,)
         """
-        return self._new.labels(*self._products(X))
+        products = self._products(X)
+        return self._new.labels(*products)
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: how much of each prototype they are made of.
@@ -155,7 +156,8 @@ class LocalSimilarityNMF(
         -------
         G_new : ndarray of shape (n_new, n_clusters)
         """
-        coefficients = self._new.coefficients(*self._products(X))
+        products = self._products(X)
+        coefficients = self._new.coefficients(*products)
         return coefficients.astype(self.G_.dtype, copy=False)
 
     @property
