@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, path
+from klsnmf.grams import SparseGram
 from klsnmf.inits import (
     by_appearance,
     factors_of_labels,
@@ -252,7 +253,7 @@ def test_factors_of_labels():
 
 
 def test_the_embedding_spans_the_leading_eigenvectors(seed):
-    for n in (60, 500):  # all at once, and by Lanczos
+    for n in (60, 500):  # by a dense solver, and by subspace iteration
         X, _ = rays(seed, n=n)
         K = fit_kernel(unit(X), "rbf", 0.5, None)[0]
         degrees = K.K.sum(axis=1)
@@ -261,6 +262,14 @@ def test_the_embedding_spans_the_leading_eigenvectors(seed):
         truth = normalize(vectors)
         found = spectral_embedding(K, 3, np.random.RandomState(0))
         np.testing.assert_allclose(found @ found.T, truth @ truth.T, atol=1e-2)
+
+
+def test_the_embedding_sees_all_pieces_of_a_graph(seed):
+    """The trap: with 60 pieces the largest eigenvalue has 60 eigenvectors."""
+    y = np.repeat(np.arange(60), 10)
+    K = SparseGram(sparse.csr_array(np.equal.outer(y, y).astype(float)))
+    found = spectral_embedding(K, 60, np.random.RandomState(seed))
+    np.testing.assert_allclose(found @ found.T, np.equal.outer(y, y), atol=1e-6)
 
 
 def test_starts_take_turns_and_are_not_repeated():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
@@ -12,8 +11,13 @@ from ._typing import Array, Labels, Matrix
 from .grams import Gram
 from .threads import threads_for
 
-#: Up to this many samples all eigenvectors are computed at once, which is faster there.
+#: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400
+
+#: Subspace iteration: vectors beyond k, products between two orthogonalisations, and rounds.
+_SPARE = 8
+_STEPS = 5
+_ROUNDS = 12
 
 
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -43,26 +47,30 @@ def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (
 
 
 def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
-    """The leading eigenvectors of Deg^-½ K Deg^-½, rows scaled to length 1."""
+    """The leading eigenvectors of S = Deg^-½ K Deg^-½, rows scaled to length 1.
+
+    By subspace iteration on a block of vectors. A neighbour graph often falls into pieces, and
+    then the largest eigenvalue has as many eigenvectors as there are pieces: a block finds them
+    all, where Lanczos iterations, which grow from a single vector, miss most of them. Labels to
+    start from do not need many digits.
+    """
     n = K.shape[0]
     degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
     root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
 
     def multiply(V: Array) -> Array:
-        V = V.reshape(n, -1)
         return root * K.dot((root * V).astype(K.dtype))
 
-    if n <= _SMALL or k >= n - 1:
+    if n <= _SMALL:
         S = multiply(np.eye(n))
         vectors = linalg.eigh((S + S.T) / 2, subset_by_index=(n - k, n - 1))[1]
-    else:
-        S = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
-        start = rng.uniform(-1, 1, n)
-        try:
-            vectors = eigsh(S, k, which="LA", v0=start, tol=1e-4)[1]
-        except ArpackNoConvergence as failure:
-            # What did converge is a fine place to start from, and so, at worst, is noise.
-            vectors = np.column_stack([failure.eigenvectors, start])
+        return np.asarray(normalize(vectors))
+    Q = rng.normal(size=(n, min(n, k + _SPARE)))
+    for _ in range(_ROUNDS):
+        for _ in range(_STEPS):
+            Q = multiply(Q)
+        Q = linalg.qr(Q, mode="economic")[0]
+    vectors = Q @ linalg.eigh(Q.T @ multiply(Q))[1][:, -k:]
     return np.asarray(normalize(vectors))
 
 
