@@ -101,8 +101,8 @@ def test_the_limit_satisfies_the_kkt_conditions(seed, lam):
     E = naive.sym(G.T @ K @ W) - lam * naive.sym(G.T @ D @ W)
     gradient_G = -K @ W + lam * D @ W + G @ E
     size = np.abs(K @ G).max()
-    assert np.abs(gradient_W * W).max() < 1e-4 * size * W.max()
-    assert np.abs(gradient_G * G).max() < 1e-4 * np.abs(K @ W).max() * G.max()
+    assert np.abs(gradient_W * W).max() < 1e-3 * size * W.max()
+    assert np.abs(gradient_G * G).max() < 1e-3 * np.abs(K @ W).max() * G.max()
 
 
 def test_patience():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
@@ -15,6 +16,9 @@ from .graphs import Graph
 
 #: Largest powers of two that data may be away from 1 before they are rescaled.
 _MODERATE = 32
+
+#: Up to this many samples all eigenvalues are computed.
+_FEW = 400
 
 
 def unit_of(X: Matrix, kernel: Any) -> float:
@@ -47,7 +51,14 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
             f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
             f"X has shape {K.shape}."
         )
-    gram = SparseGram(sparse.csr_array(K)) if sparse.issparse(K) else DenseGram(K)
+    if sparse.issparse(K):
+        K = sparse.csr_array(K)
+        if not K.has_canonical_format:  # entries may come in parts
+            K = K.copy()
+            K.sum_duplicates()
+        gram: DenseGram | SparseGram = SparseGram(K)
+    else:
+        gram = DenseGram(K)
     if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
         raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
     return gram
@@ -71,6 +82,22 @@ def check_gram(K: Gram, *, local: bool) -> None:
         raise ValueError(
             "The kernel gives negative squared distances, K_ii + K_jj - 2 K_ij < 0 for some "
             "samples i, j: it is not positive semidefinite. Enlarge its diagonal, or set lam=0."
+        )
+
+
+def check_definite(K: Gram) -> None:
+    """Refuse a kernel of both signs that is not positive semidefinite: f has no lower bound."""
+    n = K.shape[0]
+    if n <= _FEW:
+        values = np.linalg.eigvalsh(K.dot(np.eye(n, dtype=K.dtype)).astype(np.float64))
+    else:
+        operator = LinearOperator((n, n), matvec=lambda v: K.dot(v.reshape(n, 1)), dtype=K.dtype)
+        start = np.random.RandomState(0).uniform(-1, 1, n).astype(K.dtype)
+        values = eigsh(operator, 2, which="BE", v0=start, tol=1e-3, return_eigenvectors=False)
+    if values.min() < -1e-3 * np.abs(values).max():
+        raise ValueError(
+            "The kernel has negative entries and is not positive semidefinite: the objective has "
+            f"no lower bound. Add {-1.01 * values.min():.3g} to its diagonal, or take another."
         )
 
 

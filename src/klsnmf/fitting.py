@@ -116,6 +116,8 @@ def _run_phases(
             for key, values in before.history.items():
                 solution.history[key] = np.concatenate([values, solution.history[key]])
         done = solutions
+        if any(solution.status is Status.STOPPED for solution in done):
+            break
     return done
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from . import memory
 from ._typing import Array, Matrix
 from .grams import DenseGram, Diffusion, SparseGram
-from .grams.diffused import row_lengths
+from .grams.diffused import inverse_root, row_lengths
 from .graphs import (
     inner_products,
     neighbor_indices,
@@ -57,18 +57,20 @@ class Kernel:
 
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
         """k between all samples of X and of Y, whose radii are r and q."""
-        if self.of_distance:
-            measure = euclidean_distances(X, None if Y is X else Y, squared=True)
-        else:
-            measure = safe_sparse_dot(X, Y.T, dense_output=True)
-        return self.profile(measure, r[:, None], q)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused later
+            if self.of_distance:
+                measure = euclidean_distances(X, None if Y is X else Y, squared=True)
+            else:
+                measure = safe_sparse_dot(X, Y.T, dense_output=True)
+            return self.profile(measure, r[:, None], q)
 
     def pairs(
         self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array
     ) -> Array:  # (pairs,)
         """k between samples i of X and j of Y, pair by pair."""
-        measure = (squared_distances if self.of_distance else inner_products)(X, i, Y, j)
-        return self.profile(measure, r[i], q[j])
+        with np.errstate(over="ignore", invalid="ignore"):
+            measure = (squared_distances if self.of_distance else inner_products)(X, i, Y, j)
+            return self.profile(measure, r[i], q[j])
 
 
 def gaussian(d2: Array, r_i: Array, r_j: Array) -> Array:
@@ -206,7 +208,10 @@ def fit_kernel(
         memory.require(
             float(n) ** 2 * X.dtype.itemsize,
             f"The kernel matrix of {n} samples",
-            "Give n_neighbors, for a sparse kernel, or fit a part of the rows.",
+            "Fit a part of the rows, or give n_neighbors, for a sparse kernel."
+            if n_neighbors is None and not callable(kernel)
+            else "A function is asked for all pairs of samples: fit a part of the rows, or take a "
+            "kernel by its name.",
         )
     if kernel == "cosine":
         X = normalize(X)
@@ -222,6 +227,8 @@ def fit_kernel(
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if callable(kernel):
         K = _called(kernel, X, X)
+        if DenseGram(K).asymmetry() > np.sqrt(np.finfo(K.dtype).eps):
+            raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
     elif n_neighbors is None:
         K = _dense(KERNELS[kernel], X, r)
     if n_neighbors is None:
@@ -297,7 +304,7 @@ def typical_radius(X: Matrix, neighbors: Array) -> float:
 class PrecomputedKernel:
     """A kernel known by its numbers only: new samples bring k(x_new, x) along.
 
-    k(x_new, x_new) is not among them; the mean of the diagonal stands in, which is exact for
+    k(x_new, x_new) is not among them; the median of the diagonal stands in, which is exact for
     kernels of unit diagonal and enters through λ only.
     """
 
@@ -325,9 +332,8 @@ class DiffusedKernel:
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         k, own = self.base.cross(Y)
         k = sparse.csr_array(k)
-        degrees = np.maximum(k.sum(axis=1), np.finfo(k.dtype).tiny)
-        step = sparse.diags_array(1 / np.sqrt(degrees)) @ k
-        step = step @ sparse.diags_array(1 / np.sqrt(self.diffusion.degrees))
+        step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k
+        step = step @ sparse.diags_array(inverse_root(self.diffusion.degrees)[:, 0])
         V, half = self.diffusion.c * W, step
         for _ in range(self.diffusion.steps - 1):
             V = self.diffusion.S @ V

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import kernels
 from ._typing import Array, Labels, Matrix
 from .checks import (
+    check_definite,
     check_gram,
     check_graph,
     check_start,
@@ -192,14 +193,27 @@ class LocalSimilarityNMF(
         return tags
 
     def _fit_with(self, others: Sequence[LocalSimilarityNMF], X: Any) -> None:
-        """Fit this estimator and others that differ in lam only, in one batch over one K."""
+        """Fit this estimator and others that differ in lam only, in one batch over one K.
+
+        A fit that is interrupted, or fails, leaves the estimators as they were.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._fit_all([self, *others], X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit_all(self, estimators: Sequence[LocalSimilarityNMF], X: Any) -> None:
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        estimators = [self, *others]
         unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
         base, kernel = self._fit_kernel(self._scaled(X, unit), unit)
         check_gram(base, local=any(estimator.lam != 0 for estimator in estimators))
+        if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
+            check_definite(base)
         K, kernel = self._diffuse(base, kernel)
         problem = self._problem(self._scaled(X, unit), base, K)
         threshold = collapse_lam(problem)
@@ -224,7 +238,7 @@ class LocalSimilarityNMF(
     def _fit_kernel(self, X: Matrix, unit: float) -> tuple[DenseGram | SparseGram, Any]:
         if self.kernel == "precomputed":
             K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(float(K.diagonal.mean()))
+            return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
@@ -293,7 +307,8 @@ class LocalSimilarityNMF(
             safe = largest_safe_lam(problem, lam)
             message = (
                 f"lam={lam:g} is too large for this kernel: {solution.verdict}. "
-                f"lam={safe:g} or less does not collapse."
+                # Rounded down, so that the number as it is printed will do.
+                f"lam={0.99 * safe:.3g} or less does not collapse."
             )
         elif solution.status is Status.EXHAUSTED and self.tol > 0:
             message = (

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import memory
 from .._typing import Array, Matrix
 from .base import Gram
 from .dense import DenseGram
@@ -54,7 +55,7 @@ class DiffusedGram(Gram):
         S = diffusion.S
         self.shape, self.dtype = S.shape, S.dtype
         self.flops = 2.0 * diffusion.steps * (S.nnz if sparse.issparse(S) else S.size)
-        self.diagonal = np.ones(self.shape[0], self.dtype)
+        self.diagonal = (diffusion.c[:, 0] > 0).astype(self.dtype)
         self.largest, self.nonnegative = 1.0, True
 
     def multiply(self, V: Array, out: Array) -> None:
@@ -85,18 +86,17 @@ def diffuse(K: Matrix, steps: int) -> tuple[Gram, Diffusion]:
     if steps < 2 or steps % 2:
         raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
     S, degrees = normalized(K)
-    if K.shape[0] > min(_FORMED_PER_STEP * steps, _MOST_FORMED):
-        c = 1 / np.sqrt(_diagonal_of_power(S, steps))
-        diffusion = Diffusion(S, degrees, steps, c.astype(S.dtype)[:, None])
+    if not _worth_forming(S, steps):
+        diffusion = Diffusion(S, degrees, steps, inverse_root(_diagonal_of_power(S, steps)))
         return DiffusedGram(diffusion), diffusion
     half: Any = S.toarray() if sparse.issparse(S) else S
     for _ in range(steps // 2 - 1):
         half = S @ half
-    diffusion = Diffusion(S, degrees, steps, (1 / np.sqrt(row_lengths(half)))[:, None])
+    diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
     half = diffusion.c * half
     full = half @ half.T
     full *= np.sqrt(np.finfo(full.dtype).tiny) < full  # no subnormal products later
-    np.fill_diagonal(full, 1)
+    np.fill_diagonal(full, diffusion.c[:, 0] > 0)
     return DenseGram(full), diffusion
 
 
@@ -122,11 +122,23 @@ def steps_for(K: Matrix, k: int) -> int:
 def normalized(K: Matrix) -> tuple[Any, Array]:
     """S = Deg^-½ K Deg^-½, and the degrees."""
     degrees = np.asarray(K.sum(axis=1)).ravel()
-    root = (1 / np.sqrt(degrees)).astype(K.dtype)
+    root = inverse_root(degrees.astype(K.dtype))
     if sparse.issparse(K):
-        scale = sparse.diags_array(root)
+        scale = sparse.diags_array(root[:, 0])
         return (scale @ K @ scale).tocsr(), degrees
-    return root[:, None] * K * root, degrees
+    return root * K * root[:, 0], degrees
+
+
+def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
+    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
+    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0)[:, None]
+
+
+def _worth_forming(S: Any, steps: int) -> bool:
+    """Whether K_t is small enough for an array, and for the two that are needed to make it."""
+    n, free = S.shape[0], memory.available()
+    small = n <= min(_FORMED_PER_STEP * steps, _MOST_FORMED)
+    return small and (free is None or 4 * n**2 * S.dtype.itemsize < free)
 
 
 def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
@@ -138,7 +150,7 @@ def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
 
 def _diagonal_of_power(S: Any, steps: int) -> Array:  # (n,)
     """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time."""
-    diagonal = np.empty(S.shape[0])
+    diagonal = np.empty(S.shape[0], S.dtype)
     for start in range(0, S.shape[0], _ROWS):
         rows = S[start : start + _ROWS]
         for _ in range(steps // 2 - 1):

@@ -75,8 +75,11 @@ class LSNMF:
 
     def collapse(self, s: State) -> str:
         """λ is too large where most samples are better off with no prototype at all."""
-        lost = np.mean(self.scores(s).max(axis=1) <= 0)
-        return f"{lost:.0%} of the samples fit no cluster" if self.lam and lost > 0.5 else ""
+        known = self.K.diagonal > 0  # a sample of length zero fits no cluster whatever λ is
+        if self.lam == 0 or not known.any():
+            return ""
+        lost = np.mean(self.scores(s)[known].max(axis=1) <= 0)
+        return f"{lost:.0%} of the samples fit no cluster" if lost > 0.5 else ""
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,10 @@ class KLSNMF(LSNMF):
     def runaway(self, s: State) -> str:
         """E = GᵀKW - λGᵀDW, the multiplier of GᵀG = I, has turned negative: G grows for ever."""
         large = column_inner(s.G, s.G) > 1e6 * len(s.G)
-        if large.any() and np.any(column_inner(s.G, s.KW - self.local(s.W, s.KW))[large] < 0):
-            return "G grows without bound"
+        if large.any():
+            E = column_inner(s.G, self.attraction(s) - self.repulsion(s))
+            if np.any(E[large] < 0):
+                return "G grows without bound"
         return ""
 
 
