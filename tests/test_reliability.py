@@ -224,8 +224,8 @@ def test_nothing_but_zeros_is_refused(kernel):
         KLSNMF(2, kernel=kernel).fit(np.zeros((10, 3)))
 
 
-# Fails: zero rows are counted as samples that λ has driven out of all clusters.
 def test_zero_rows_are_not_blamed_on_lam():
+    """They fit no cluster whatever λ is, and are no sign that λ is too large."""
     X, _ = blobs(40, 2, 4, 0)
     X[:25] = 0
     assert_valid(fitted(LSNMF(2), X, lam=1e-9, max_iter=100), 40)
@@ -236,10 +236,7 @@ def test_zero_rows_are_not_blamed_on_lam():
 @pytest.mark.parametrize("diffusion", [0, 2])
 @each_solver
 def test_an_isolated_sample(solver, diffusion, as_sparse, own, seed):
-    """K of a sample that has nothing in common with the others, nor with itself if own is 0.
-
-    Fails for own = 0 with diffusion: a division by its degree, which is zero.
-    """
+    """A sample that has nothing in common with the others, nor with itself if own is 0."""
     X, _ = blobs(40, 3, 6, seed)
     K = rbf_kernel(X, gamma=0.1)
     K[K < 0.05] = 0
@@ -261,8 +258,7 @@ def fit_or_refusal(model, X):
         return error
 
 
-# Fails where K overflows: a RuntimeWarning of numpy comes before the error, or instead of it.
-# (k-means says of itself that it found fewer clusters, where K is constant.)
+# Where K is constant, k-means says that it found fewer clusters.
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @pytest.mark.parametrize("row_norm", ["l2", None])
 @pytest.mark.parametrize(
@@ -424,10 +420,7 @@ def test_without_lam_distances_do_not_matter():
 
 @pytest.mark.parametrize("solver", ["soft", "exact", "auto"])
 def test_an_indefinite_kernel_of_both_signs(solver, seed):
-    """Its distances are fine, yet the objective has no lower bound: wᵀKw < 0 for some w ≥ 0.
-
-    Fails: the factors overflow.
-    """
+    """Its distances are fine, yet the objective has no lower bound: wᵀKw < 0 for some w ≥ 0."""
     X, _ = blobs(30, 3, 6, seed)
     K = X @ X.T
     K -= K.mean()
@@ -440,7 +433,6 @@ def test_an_indefinite_kernel_of_both_signs(solver, seed):
         assert found.W_.max() < 1e6
 
 
-# Fails: what is stored for an entry is taken for the entry.
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
 def test_entries_of_a_sparse_kernel_may_come_in_parts(form, seed):
     K = rbf_kernel(blobs(30, 3, 6, seed)[0], gamma=0.1)
@@ -548,10 +540,7 @@ def test_a_lam_too_large_for_the_linear_kernel(orthogonal, seed):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("solver", ["paper", "soft"])
 def test_the_advised_lam_is_not_rounded_up(solver, dtype, seed):
-    """Duplicates put λ* exactly on the edge: the number in the message must not lie above it.
-
-    Fails: six digits are printed, rounded to the nearest.
-    """
+    """Duplicates put λ* exactly on the edge: the number in the message must not lie above it."""
     rng = np.random.default_rng(seed)
     for different, copies, k in [(2, 2, 1), (5, 11, 2), (6, 11, 2)]:
         X = np.repeat(rng.uniform(size=(different, 4)), copies, axis=0).astype(dtype)
@@ -577,7 +566,7 @@ def test_path_warns_of_each_lam_that_collapses(seed):
 @pytest.mark.parametrize("init", ["random", "auto"])
 @pytest.mark.parametrize("solver", ["paper", "soft"])
 def test_a_graph_does_not_end_in_nan(solver, init, graph_weight, seed):
-    """Fails: the runaway test does not know the graph term, and G overflows."""
+    """The graph term alone can make G grow without bound, at λ = 0 too."""
     X, _ = blobs(40, 3, 6, seed)
     for kernel in ("self-tuning", "rbf", "cosine"):
         model = GLSNMF(3, kernel=kernel, graph_weight=graph_weight, solver=solver, init=init)
@@ -734,7 +723,7 @@ def test_an_interrupted_fit_leaves_nothing_behind(method, solver):
 
 @each_method
 def test_an_interrupted_second_fit_keeps_the_first(method):
-    """Fails: n_features_in_ and feature_names_in_ are already those of the second fit."""
+    """All of it, down to the number and the names of the features."""
     pandas = pytest.importorskip("pandas")
     X, _ = blobs(40, 3, 6, 0)
     frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(6)])
@@ -805,7 +794,7 @@ def test_a_kernel_matrix_too_large_is_refused_before_it_is_made(model, dtype, si
 
 
 def test_the_remedy_is_not_what_was_done_already(little_memory):
-    """Fails: K of a callable is computed whole, and n_neighbors does not change that."""
+    """K of a callable is computed whole: n_neighbors does not make it smaller."""
     model = KLSNMF(3, kernel=rbf_kernel, n_neighbors=10)
     with pytest.raises(MemoryError, match=r"3\.2 GB") as caught:
         model.fit(np.ones((20_000, 3)))
@@ -825,7 +814,7 @@ def test_memory_that_suffices_is_no_reason_to_refuse(monkeypatch):
 
 
 def test_a_sparse_kernel_needs_no_square(monkeypatch):
-    """Fails with diffusion: K_t is formed up to 8000 samples, whatever the memory."""
+    """Diffusion forms K_t where that is faster, but not where there is no room for it."""
     monkeypatch.setattr("klsnmf.memory.available", lambda: 1000)
     n = 2000
     X, _ = blobs(n, 3, 6, 0)
@@ -923,7 +912,6 @@ KERNEL_ERRORS = {
     "complex": (lambda A, B: A @ B.T + 0j, r"type complex128.*must return real numbers"),
     "NaN": (lambda A, B: A @ B.T * np.nan, r"kernel returned NaN or infinity.*finite"),
     "inf": (lambda A, B: A @ B.T * np.inf, r"kernel returned NaN or infinity.*finite"),
-    # Fails: half of the matrix is used as if it were the whole, without a word.
     "asymmetric": (lambda A, B: np.triu(rbf_kernel(A, B)), r"symmetric"),
 }
 
@@ -1114,7 +1102,7 @@ class StopsAt:
 @each_solver
 @each_method
 def test_a_callback_that_returns_true_stops_the_fit(method, solver):
-    """Fails for "auto": only the first of its two phases stops, and the second runs."""
+    """At once, also where another phase would follow."""
     X, _ = blobs(40, 3, 6, 0)
     stop = StopsAt(3)
     with warnings.catch_warnings():

@@ -79,8 +79,6 @@ common_checks = estimator_checks.parametrize_with_checks(
 names, cases = common_checks.args
 
 
-# check_estimators_unfitted fails: predict and transform of an estimator that was not fitted raise
-# AttributeError, as they look for `_new` before they ask whether there was a fit.
 @pytest.mark.parametrize(names, list(cases), **common_checks.kwargs)
 def test_common_checks(estimator, check):
     check(estimator)

@@ -210,12 +210,13 @@ class LocalSimilarityNMF(
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
-        base, kernel = self._fit_kernel(self._scaled(X, unit), unit)
+        samples = self._scaled(X, unit)
+        base, kernel = self._fit_kernel(samples, unit)
         check_gram(base, local=any(estimator.lam != 0 for estimator in estimators))
         if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
             check_definite(base)
         K, kernel = self._diffuse(base, kernel)
-        problem = self._problem(self._scaled(X, unit), base, K)
+        problem = self._problem(samples, base, K)
         threshold = collapse_lam(problem)
         lams = [
             AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
@@ -261,6 +262,7 @@ class LocalSimilarityNMF(
         return K, kernels.DiffusedKernel(kernel, diffusion)
 
     def _problem(self, X: Matrix, base: Gram, K: Gram) -> Problem:
+        """What all fits share; starts come from K before diffusion."""
         samples = None if self.kernel == "precomputed" else X
         graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
         phases = choose_phases(
@@ -304,11 +306,11 @@ class LocalSimilarityNMF(
 
     def _warn(self, problem: Problem, lam: float, solution: Solution) -> None:
         if solution.status is Status.COLLAPSED:
-            safe = largest_safe_lam(problem, lam)
+            # Rounded down, so that the number as it is printed will do.
+            safe = f"{0.99 * largest_safe_lam(problem, lam):.3g}"
             message = (
                 f"lam={lam:g} is too large for this kernel: {solution.verdict}. "
-                # Rounded down, so that the number as it is printed will do.
-                f"lam={0.99 * safe:.3g} or less does not collapse."
+                f"lam={safe}{' or less' if safe != '0' else ''} does not collapse."
             )
         elif solution.status is Status.EXHAUSTED and self.tol > 0:
             message = (
@@ -317,7 +319,7 @@ class LocalSimilarityNMF(
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _keep(self, X: Matrix, K: Gram, lam: float, solution: Solution) -> None:
         """Set the fitted attributes."""
