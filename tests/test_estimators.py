@@ -226,6 +226,18 @@ def test_auto_lam_follows_the_kernel(seed):
     assert b.objective_ == pytest.approx(1000 * a.objective_, rel=1e-6)
 
 
+def test_warnings_point_at_the_line_of_the_user():
+    X, _ = rays(0)
+    for call in (
+        lambda: KLSNMF(3, max_iter=1).fit(X),
+        lambda: KLSNMF(3, max_iter=1).fit_predict(X),
+        lambda: path(X, 3, lams=[0], max_iter=1),
+    ):
+        with pytest.warns(ConvergenceWarning) as seen:
+            call()
+        assert seen[0].filename == __file__
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_lam_too_large_is_named_with_one_that_does(seed, solver):
     X, _ = rays(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -319,7 +320,7 @@ class LocalSimilarityNMF(
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=6)
+        warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
 
     def _keep(self, X: Matrix, K: Gram, lam: float, solution: Solution) -> None:
         """Set the fitted attributes."""
@@ -350,3 +351,14 @@ class LocalSimilarityNMF(
         if self.kernel != "precomputed":
             weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
             self.components_ = np.asarray(safe_sparse_dot(weights.T, X))
+
+
+def _callers_level() -> int:
+    """How far up the first function is that belongs neither to this package nor to scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("klsnmf", "sklearn"):
+            break
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    return level
