@@ -26,12 +26,15 @@ MEMBERS = 20
 
 
 def show(progress: Progress) -> None:
-    """One line that is written over; plain silence where the output is not a terminal."""
-    if sys.stdout.isatty():
+    """One line that is written over; plain lines now and then where that cannot be."""
+    if not sys.stdout.isatty():
+        if progress.iteration % 50 == 0:
+            print(f"  {progress.phase} steps: iteration {progress.iteration}", flush=True)
+    else:
         done = progress.iteration / progress.max_iter
         bar = "█" * int(30 * done)
         print(
-            f"\r  {bar:<30} iteration {progress.iteration:4d}, "
+            f"\r  {progress.phase:>5} steps {bar:<30} iteration {progress.iteration:4d}, "
             f"{progress.running} of {progress.fits} starts running, "
             f"objective {progress.objective:9.3f} ",
             end="",
@@ -67,7 +70,7 @@ def draw(model: KLSNMF, X: np.ndarray) -> None:
         here = phases == phase
         axis.plot(iterations[here], objective[here], linewidth=2, label=f"{phase} steps")
     axis.set(xlabel="iteration", ylabel="objective")
-    axis.set_title("Objective of the best start", fontsize=11)
+    axis.set_title("Objective of the best start (exact steps ask for GᵀG = I)", fontsize=11)
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=130)

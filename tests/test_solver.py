@@ -182,6 +182,7 @@ def test_the_callback_is_told_how_far_it_is():
         tol=0,
         callback=seen.append,
     )
-    assert [progress.iteration for progress in seen] == [1, 2, 3, 4]
-    assert all(progress.fits == progress.running == 2 for progress in seen)
+    assert [progress.iteration for progress in seen] == [1, 2, 3, 4, 5]
+    assert all(progress.fits == 2 for progress in seen)
+    assert [progress.running for progress in seen] == [2, 2, 2, 2, 0]
     assert all(np.isfinite(progress.objective) for progress in seen)

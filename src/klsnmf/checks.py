@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from ._typing import Array, Matrix
 from .grams import DenseGram, Gram, SparseGram
 from .graphs import Graph
+from .kernels import WIDE
 
 #: Largest powers of two that data may be away from 1 before they are rescaled.
 _MODERATE = 32
@@ -59,9 +60,18 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
         gram: DenseGram | SparseGram = SparseGram(K)
     else:
         gram = DenseGram(K)
+    if _wide(gram):
+        gram = DenseGram(gram.K.astype(np.float64))
     if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
         raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
     return gram
+
+
+def _wide(K: DenseGram | SparseGram) -> bool:
+    """Whether K is so close to constant that float32 would lose its squared distances."""
+    if K.dtype != np.float32 or isinstance(K, SparseGram):
+        return False
+    return bool(1 - K.K.mean(dtype=np.float64) / max(K.largest, 1e-300) < WIDE)
 
 
 def check_gram(K: Gram, *, local: bool) -> None:
@@ -73,15 +83,26 @@ def check_gram(K: Gram, *, local: bool) -> None:
             f"The kernel matrix has entries as large as {largest:.3g}, too large for {K.dtype}: "
             "divide X by a constant."
         )
+    if largest == 0:
+        raise ValueError(
+            "The kernel matrix is zero everywhere: there is nothing to factorize. "
+            "Look at X, or choose another kernel."
+        )
     if largest < np.sqrt(limits.tiny):
         raise ValueError(
             f"No entry of the kernel matrix is larger than {largest:.3g}: there is nothing to "
             "factorize. Multiply X by a constant, or choose another kernel."
         )
+    lone = K.diagonal <= 0
+    if lone.any() and np.any(K.dot(np.ones((n, 1), K.dtype))[lone] != 0):
+        raise ValueError(
+            "The kernel has K_ii <= 0 for a sample i that is like others, K_ij != 0, and the "
+            "objective has no lower bound then. Give the diagonal the largest entry of a row."
+        )
     if local and K.smallest_distance() < -np.sqrt(limits.eps):
         raise ValueError(
             "The kernel gives negative squared distances, K_ii + K_jj - 2 K_ij < 0 for some "
-            "samples i, j: it is not positive semidefinite. Enlarge its diagonal, or set lam=0."
+            "samples i, j: it is not positive semidefinite. Enlarge its diagonal."
         )
 
 
@@ -128,6 +149,8 @@ def check_start(init: Any, n: int, k: int, dtype: Any) -> dict[str, Array]:
                 f"{name}0 of init has shape {value.shape}; it must be "
                 f"(n_samples, n_clusters) = ({n}, {k})."
             )
+        if not value.any():
+            raise ValueError(f"{name}0 of init is zero everywhere, and would stay so.")
         if value.min() < 0:
             raise ValueError(f"{name}0 of init has negative entries; it must be nonnegative.")
         start[name] = value

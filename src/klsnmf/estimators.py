@@ -41,8 +41,8 @@ class KLSNMF(LocalSimilarityNMF):
         sparse. None keeps all. "auto" is 10 for "self-tuning", None for the others.
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "auto" diffuses the self-tuning kernel, until tr(S^t) ≤ 2 n_clusters,
-        at most 16 steps (6 with more than 8000 samples), and no other kernel.
+        S = Deg^-½ K Deg^-½. "auto" diffuses the self-tuning kernel and no other: 2 steps if
+        tr(S²) ≤ 2 n_clusters, else 4.
     row_norm : "l2" or None, default="l2"
         Scale the samples to length 1 before the kernel, or leave them.
     graph_weight : float, default=0.0
@@ -260,7 +260,7 @@ class LSNMF(LocalSimilarityNMF):
         self.callback = callback
 
 
-def path(X: Any, n_clusters: int, *, lams: Iterable[float], **params: Any) -> list[KLSNMF]:
+def path(X: Any, n_clusters: int, *, lams: Any, **params: Any) -> list[KLSNMF]:
     """Fit :class:`KLSNMF` for many λ at once.
 
     K is computed once, and the restarts of all λ are one batch over it, so this is much faster
@@ -277,6 +277,8 @@ def path(X: Any, n_clusters: int, *, lams: Iterable[float], **params: Any) -> li
     -------
     list of fitted KLSNMF, one for each λ, in the order given
     """
+    if isinstance(lams, str) or not isinstance(lams, Iterable):
+        raise TypeError(f"lams={lams!r} must be a list of values, such as [{lams!r}].")
     estimators = [KLSNMF(n_clusters, lam=lam, **params) for lam in lams]
     if not estimators:
         raise ValueError("lams is empty; give at least one value.")

@@ -102,26 +102,29 @@ def _run_phases(
         budget = -(-left // remaining)
         if budget == 0:
             break
-        left -= budget
         solutions = solve(
             [model(problem.K, lam) for lam in lams],
             [solution.factors for solution in done] or starts,
             max_iter=budget,
             tol=problem.tol,
-            callback=_reporting(problem, name),
+            callback=_reporting(problem),
+            phase=name,
         )
+        left -= max(solution.n_iter for solution in solutions)
         for solution in solutions:
             solution.history["solver"] = np.full(solution.n_iter, name)
         for before, solution in zip(done, solutions, strict=False):
             for key, values in before.history.items():
                 solution.history[key] = np.concatenate([values, solution.history[key]])
+            if solution.status is Status.EXHAUSTED:
+                solution.verdict = f"stopped after {solution.n_iter} iterations"
         done = solutions
         if any(solution.status is Status.STOPPED for solution in done):
             break
     return done
 
 
-def _reporting(problem: Problem, phase: str) -> Callback | None:
+def _reporting(problem: Problem) -> Callback | None:
     """The user's callback, after a line printed now and then if verbose."""
     if not problem.verbose:
         return problem.callback
@@ -129,7 +132,7 @@ def _reporting(problem: Problem, phase: str) -> Callback | None:
     def report(progress: Progress) -> bool | None:
         if progress.iteration % 10 == 0:
             print(
-                f"{phase}: iteration {progress.iteration} of at most {progress.max_iter}, "
+                f"{progress.phase}: iteration {progress.iteration} of at most {progress.max_iter}, "
                 f"{progress.running} of {progress.fits} fits running, "
                 f"lowest objective {progress.objective:.6g}"
             )
@@ -154,21 +157,17 @@ def collapse_lam(problem: Problem) -> float:
     return lam if 0 < lam < np.inf else 0.0
 
 
-def largest_safe_lam(problem: Problem, below: float) -> float:
-    """The largest λ that does not collapse, nor any smaller one, of a ladder around λ*.
+def safe_lams(problem: Problem) -> list[float]:
+    """Values of λ that do not collapse, up to the first that does, on a ladder around λ*.
 
     Found by trying all of them in one batch, from the first start.
     """
-    threshold = collapse_lam(problem)
-    ladder = [lam for lam in threshold * 2.0 ** np.arange(-8, 4) if 0 < lam < below]
-    safe = 0.0
-    if ladder:
-        quiet = replace(problem, starts=problem.starts[:1], callback=None, verbose=0)
-        for lam, solution in zip(ladder, best_by_lam(quiet, ladder), strict=True):
-            if solution.status is Status.COLLAPSED:
-                break
-            safe = lam
-    return safe
+    ladder = [float(lam) for lam in collapse_lam(problem) * 2.0 ** np.arange(-8, 4) if lam > 0]
+    if not ladder:
+        return []
+    tried = best_by_lam(replace(problem, starts=problem.starts[:1]), ladder)
+    collapsed = [solution.status is Status.COLLAPSED for solution in tried]
+    return ladder[: collapsed.index(True)] if True in collapsed else ladder
 
 
 def tidied(

@@ -1,6 +1,6 @@
 """How well a clustering agrees with known classes.
 
-Labels are any hashable values, in any number: there may be more clusters than classes, or
+Labels are numbers or strings, any number of them: there may be more clusters than classes, or
 fewer. All scores are between 0 and 1, and renaming the clusters changes none of them.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Sequence
@@ -39,7 +40,7 @@ from .fitting import (
     best_by_lam,
     choose_phases,
     collapse_lam,
-    largest_safe_lam,
+    safe_lams,
     tidied,
 )
 from .grams import DenseGram, Gram, SparseGram, diffuse, steps_for
@@ -178,6 +179,7 @@ class LocalSimilarityNMF(
         The matrix, of shape (n_samples, n_samples), is never formed.
         """
         check_is_fitted(self)
+        i = operator.index(i)
         if not -len(self.labels_) <= i < len(self.labels_):
             raise IndexError(f"i={i} is not a sample; there are {len(self.labels_)}.")
         return np.asarray(self.G_ @ self.W_[i])
@@ -224,8 +226,14 @@ class LocalSimilarityNMF(
             for estimator in estimators
         ]
         solutions = best_by_lam(problem, lams)
+        if not all(np.isfinite(V).all() for one in solutions for V in one.factors.values()):
+            raise ValueError(
+                "The factors grew too large to compute with. Is the kernel positive "
+                "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
+            )
+        safe = safe_lams(problem) if any(map(_collapsed, solutions)) else []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            estimator._warn(problem, lam, solution)
+            estimator._warn(lam, solution, max((good for good in safe if good < lam), default=0.0))
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator.__dict__.update(seen, _kernel=kernel, _unit=unit)
@@ -305,18 +313,27 @@ class LocalSimilarityNMF(
         rng = check_random_state(self.random_state)
         return starts(X, K, k, self.init, self.n_init, rng)
 
-    def _warn(self, problem: Problem, lam: float, solution: Solution) -> None:
-        if solution.status is Status.COLLAPSED:
+    def _warn(self, lam: float, solution: Solution, safe: float) -> None:
+        """Say what the user should know of a fit."""
+        found = len(np.unique(solution.labels))
+        if _collapsed(solution):
             # Rounded down, so that the number as it is printed will do.
-            safe = f"{0.99 * largest_safe_lam(problem, lam):.3g}"
-            message = (
-                f"lam={lam:g} is too large for this kernel: {solution.verdict}. "
-                f"lam={safe}{' or less' if safe != '0' else ''} does not collapse."
-            )
+            advice = f"lam={0.99 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
+            message = f"lam={lam:g} is too large for this kernel: {solution.verdict}. {advice}"
+            if self.graph_weight > 0 and not safe:
+                message = (
+                    f"graph_weight={self.graph_weight:g} is too large for this kernel: "
+                    f"{solution.verdict}. Lower it."
+                )
         elif solution.status is Status.EXHAUSTED and self.tol > 0:
             message = (
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
                 "raise max_iter, or tol."
+            )
+        elif found < self.n_clusters:
+            message = (
+                f"Only {found} of n_clusters={self.n_clusters} clusters have samples: lower "
+                "n_clusters, or choose a kernel that tells the samples apart better."
             )
         else:
             return
@@ -351,6 +368,10 @@ class LocalSimilarityNMF(
         if self.kernel != "precomputed":
             weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
             self.components_ = np.asarray(safe_sparse_dot(weights.T, X))
+
+
+def _collapsed(solution: Solution) -> bool:
+    return solution.status is Status.COLLAPSED
 
 
 def _callers_level() -> int:

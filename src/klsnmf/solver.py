@@ -36,11 +36,13 @@ class Progress:
 
     Attributes
     ----------
-    iteration, max_iter : how far the loop is
+    phase : the solver at work; "auto" has two, one after the other
+    iteration, max_iter : how far the loop is in this phase
     running, fits : how many fits go on, of how many
-    objective : the lowest loss so far of the fits that go on
+    objective : the lowest loss of the fits that took part in this iteration
     """
 
+    phase: str
     iteration: int
     max_iter: int
     running: int
@@ -78,6 +80,7 @@ def solve(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    phase: str = "",
 ) -> list[Solution]:
     """Run one fit for each model and start, all in one batch.
 
@@ -96,12 +99,12 @@ def solve(
                 batch.multiply(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
+            stop = callback is not None and callback(batch.progress(iteration, max_iter, phase))
             batch.retire()
-            if not batch.running:
-                break
-            if callback is not None and callback(batch.progress(iteration, max_iter)):
+            if stop:
                 for fit in batch.running:
-                    fit.end(Status.STOPPED, f"stopped by the callback at iteration {iteration}")
+                    fit.end(Status.STOPPED, "stopped by the callback")
+            if stop or not batch.running:
                 break
     return [fit.solution() for fit in batch.fits]
 
@@ -137,8 +140,10 @@ class _Fit:
         moved = abs(self.losses[-1 - PATIENCE] - loss) if iteration > PATIENCE else np.inf
         # A change within rounding of the numbers that the loss is a difference of is none.
         rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
-        if runaway := self.model.runaway(self.state):
-            self.end(Status.COLLAPSED, f"{runaway} at iteration {iteration}")
+        if not np.isfinite(loss):
+            self.end(Status.COLLAPSED, "the numbers grew too large to compute with")
+        elif runaway := self.model.runaway(self.state):
+            self.end(Status.COLLAPSED, runaway)
         elif tol > 0 and moved < max(tol * abs(loss), rounding):
             self.end(
                 Status.CONVERGED,
@@ -203,6 +208,7 @@ class _Batch:
                 fit.place, last.place = last.place, fit.place
                 fit.state, last.state = self._views(fit.place), self._views(last.place)
 
-    def progress(self, iteration: int, max_iter: int) -> Progress:
+    def progress(self, iteration: int, max_iter: int, phase: str) -> Progress:
         best = min(fit.losses[-1] for fit in self.running)
-        return Progress(iteration, max_iter, len(self.running), len(self.fits), best)
+        running = sum(fit.status is None for fit in self.running)
+        return Progress(phase, iteration, max_iter, running, len(self.fits), best)
