@@ -166,8 +166,9 @@ def safe_lams(problem: Problem) -> list[float]:
     if not ladder:
         return []
     tried = best_by_lam(replace(problem, starts=problem.starts[:1]), ladder)
-    collapsed = [solution.status is Status.COLLAPSED for solution in tried]
-    return ladder[: collapsed.index(True)] if True in collapsed else ladder
+    k = tried[0].factors["G"].shape[1]
+    bad = [one.status is Status.COLLAPSED or len(np.unique(one.labels)) < k for one in tried]
+    return ladder[: bad.index(True)] if True in bad else ladder
 
 
 def tidied(

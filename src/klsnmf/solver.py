@@ -99,12 +99,13 @@ def solve(
                 batch.multiply(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
-            stop = callback is not None and callback(batch.progress(iteration, max_iter, phase))
-            batch.retire()
-            if stop:
+            if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
                 for fit in batch.running:
-                    fit.end(Status.STOPPED, "stopped by the callback")
-            if stop or not batch.running:
+                    if fit.status in (None, Status.EXHAUSTED):
+                        fit.end(Status.STOPPED, "stopped by the callback")
+                break
+            batch.retire()
+            if not batch.running:
                 break
     return [fit.solution() for fit in batch.fits]
 
