@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.preprocessing import normalize
 
-from klsnmf.graphs import binary_graph, neighbor_indices
+from klsnmf.graphs import binary_graph, nearest, neighbor_indices
 from klsnmf.kernels import WIDE, fit_kernel, local_radii, typical_radius
 
 from .naive import klsnmf as naive
@@ -73,14 +73,14 @@ def test_sparse_samples_give_the_same_kernel(X, kernel, n_neighbors):
 
 def test_radii_of_duplicates_are_never_zero():
     X = np.vstack([np.zeros((12, 2)), np.random.default_rng(0).random((12, 2)) + 1])
-    r = local_radii(X, neighbor_indices(X, 7))
+    r = local_radii(nearest(X, 7)[1])
     assert (r > 0).all()
     K, _ = gram(X, "self-tuning", "auto", 10)
     assert np.isfinite(dense(K)).all()
     assert (dense(K)[:12, :12][dense(K)[:12, :12] > 0] == 1).all()
     same = np.ones((5, 2))
-    assert (local_radii(same, neighbor_indices(same, 7)) == 1).all()
-    assert typical_radius(X, neighbor_indices(X, 7)) > 0
+    assert (local_radii(nearest(same, 7)[1]) == 1).all()
+    assert typical_radius(nearest(X, 7)[1]) > 0
 
 
 def test_wide_kernels_are_made_in_float64():

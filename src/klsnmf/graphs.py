@@ -17,6 +17,10 @@ from .grams import SparseGram
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
 
+#: Neighbours looked at beyond those asked for, and the relative difference that is a tie.
+SURPLUS = 8
+TIE = 1e-5
+
 
 def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
     """The nearest other samples of each sample, nearest first; exact.
@@ -31,10 +35,36 @@ def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
     return found
 
 
-def undirected_pairs(neighbors: NDArray[np.intp]) -> tuple[Array, Array]:  # (pairs,), (pairs,)
-    """Each pair i < j once, where j is among the neighbours of i or the reverse."""
+def nearest(X: Matrix, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
+    """The nearest other samples of each sample, some more than asked for, and squared distances.
+
+    Sorted by distances computed exactly; the surplus is for those that tie with the last.
+    """
+    n = X.shape[0]
+    found = neighbor_indices(X, n_neighbors + SURPLUS)
+    rows = np.repeat(np.arange(n), found.shape[1])
+    d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
+    order = np.argsort(d2, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(d2, order, axis=1)
+
+
+def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
+    """The squared distance within which neighbours are kept: the last one's, and a bit.
+
+    In data of few distinct values many neighbours are equally far, but for rounding. All that
+    tie with the last are kept, so that neither rounding nor the order of samples decides.
+    """
+    return d2[:, min(n_neighbors, d2.shape[1]) - 1] * (1 + TIE)
+
+
+def undirected_pairs(
+    neighbors: NDArray[np.intp], kept: NDArray[np.bool_] | None = None
+) -> tuple[Array, Array]:  # (pairs,), (pairs,)
+    """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse."""
     n, m = neighbors.shape
     i, j = np.repeat(np.arange(n), m), neighbors.ravel()
+    if kept is not None:
+        i, j = i[kept.ravel()], j[kept.ravel()]
     keys = np.unique(np.minimum(i, j) * n + np.maximum(i, j))
     return keys // n, keys % n
 

@@ -23,8 +23,11 @@ from ._typing import Array, Matrix
 from .grams import DenseGram, Diffusion, SparseGram
 from .grams.diffused import inverse_root, row_lengths
 from .graphs import (
+    SURPLUS,
+    TIE,
     inner_products,
-    neighbor_indices,
+    nearest,
+    reach_of,
     squared_distances,
     symmetric,
     undirected_pairs,
@@ -163,29 +166,30 @@ class FittedKernel:
         """
         n = self.X.shape[0]
         kept_i, kept_j, radii = [], [], []
-        m = min(n, 1 + max(SCALE_NEIGHBOR, self.n_neighbors or 0))
+        m = min(n, 1 + max(SCALE_NEIGHBOR, self.n_neighbors or 0) + SURPLUS)
         step = max(1, _BLOCK // n)
         for start in range(0, Y.shape[0], step):
             part = Y[start : start + step]
             rough = euclidean_distances(part, self.X, squared=True)
-            nearest = np.argpartition(rough, m - 1, axis=1)[:, :m]
-            rows = np.repeat(np.arange(len(nearest)), m)
-            exact = squared_distances(part, rows, self.X, nearest.ravel()).reshape(-1, m)
+            near = np.argpartition(rough, m - 1, axis=1)[:, :m]
+            rows = np.repeat(np.arange(len(near)), m)
+            exact = squared_distances(part, rows, self.X, near.ravel()).reshape(-1, m)
             order = np.argsort(exact, axis=1, kind="stable")
-            nearest = np.take_along_axis(nearest, order, axis=1)
+            near = np.take_along_axis(near, order, axis=1)
             distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
             itself = (distance[:, 0] == 0).astype(int)
             last = np.minimum(itself + SCALE_NEIGHBOR, m) - 1
-            radii.append(distance[np.arange(len(nearest)), last])
+            radii.append(distance[np.arange(len(near)), last])
             if self.n_neighbors is not None:
-                count = np.minimum(itself + self.n_neighbors, m)
-                own = np.arange(m) < count[:, None]
+                last = np.minimum(itself + self.n_neighbors, m) - 1
+                furthest = np.square(distance[np.arange(len(near)), last])
+                own = np.square(distance) <= (furthest * (1 + TIE))[:, None]
                 # What lies within the reach of a sample is found roughly, then looked at exactly.
                 slack = 1e-5 * (rough.max() + self.reach.max())
                 i, j = np.nonzero(rough <= self.reach + slack)
                 within = squared_distances(part, i, self.X, j) <= self.reach[j]
                 i = np.concatenate([np.nonzero(own)[0], i[within]])
-                j = np.concatenate([nearest[own], j[within]])
+                j = np.concatenate([near[own], j[within]])
                 keys = np.unique(i * n + j)
                 kept_i.append(keys // n + start)
                 kept_j.append(keys % n)
@@ -218,12 +222,12 @@ def fit_kernel(
     wanted = n_neighbors or 0
     if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
         wanted = max(wanted, SCALE_NEIGHBOR)
-    neighbors = neighbor_indices(X, wanted)
-    width, r = _width(X, neighbors, kernel, radius)
-    reach = np.zeros(n, X.dtype)
-    if n_neighbors is not None and n > 1:
-        last = neighbors[:, min(n_neighbors, n - 1) - 1]
-        reach = squared_distances(X, np.arange(n), X, last)
+    if wanted and n > 1:
+        neighbors, d2 = nearest(X, wanted)
+    else:
+        neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
+    width, r = _width(d2, kernel, radius)
+    reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if callable(kernel):
         K = _called(kernel, X, X)
@@ -233,7 +237,7 @@ def fit_kernel(
         K = _dense(KERNELS[kernel], X, r)
     if n_neighbors is None:
         return DenseGram(K), fitted
-    i, j = undirected_pairs(neighbors[:, :n_neighbors])
+    i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
     if callable(kernel):
         return SparseGram(symmetric(i, j, K[i, j], K.diagonal())), fitted
     pairs, each = KERNELS[kernel].pairs, np.arange(n)
@@ -241,17 +245,15 @@ def fit_kernel(
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
 
 
-def _width(
-    X: Matrix, neighbors: Array, kernel: str | KernelFunction, radius: float | str
-) -> tuple[Any, Array]:
+def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
     if kernel == "self-tuning":
-        r = local_radii(X, neighbors)
+        r = local_radii(d2)
         return r, r
     if kernel == "rbf":
-        width = typical_radius(X, neighbors) if radius == "auto" else float(radius)
-        return width, np.full(X.shape[0], np.sqrt(2) * width, X.dtype)
-    return None, np.ones(X.shape[0], X.dtype)
+        width = typical_radius(d2) if radius == "auto" else float(radius)
+        return width, np.full(len(d2), np.sqrt(2) * width, d2.dtype)
+    return None, np.ones(len(d2), d2.dtype)
 
 
 def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
@@ -280,24 +282,23 @@ def _called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), 
     return K.astype(X.dtype, copy=False)
 
 
-def local_radii(X: Matrix, neighbors: Array) -> Array:  # (n, p), (n, m) -> (n,)
+def local_radii(d2: Array) -> Array:  # (n, m), sorted -> (n,)
     """Each sample's distance to its 7th neighbour; never zero.
 
     Where that many neighbours are duplicates the smallest radius of the others stands in, so
     that duplicates are alike (k = 1) and everything else is far away.
     """
-    n, m = neighbors.shape
+    n, m = d2.shape
     if m == 0:
-        return np.ones(n, X.dtype)
-    seventh = neighbors[:, min(SCALE_NEIGHBOR, m) - 1]
-    r = np.sqrt(squared_distances(X, np.arange(n), X, seventh))
+        return np.ones(n, d2.dtype)
+    r = np.sqrt(d2[:, min(SCALE_NEIGHBOR, m) - 1])
     positive = r[r > 0]
-    return np.where(r > 0, r, positive.min() if positive.size else 1).astype(X.dtype)
+    return np.where(r > 0, r, positive.min() if positive.size else 1).astype(d2.dtype)
 
 
-def typical_radius(X: Matrix, neighbors: Array) -> float:
+def typical_radius(d2: Array) -> float:
     """σ for "rbf": the median distance of a sample to its 7th neighbour."""
-    return float(np.median(local_radii(X, neighbors)))
+    return float(np.median(local_radii(d2)))
 
 
 @dataclass(frozen=True)
