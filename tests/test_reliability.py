@@ -571,10 +571,7 @@ def test_the_advised_lam_is_not_rounded_up(solver, dtype, seed):
 
 
 def test_the_advised_lam_leaves_a_margin():
-    """Close to the edge a λ may do where a slightly smaller one does not.
-
-    Fails: the largest λ that was seen to do is named, less 1 %.
-    """
+    """Close to the edge a λ may do where a slightly smaller one does not."""
     X, _ = blobs(50, 3, 6, 338)
     assert_advice_is_good(KLSNMF(3, solver="exact", random_state=338), X, 1e12)
 

@@ -317,8 +317,8 @@ class LocalSimilarityNMF(
         """Say what the user should know of a fit."""
         found = len(np.unique(solution.labels))
         if _collapsed(solution):
-            # Rounded down, so that the number as it is printed will do.
-            advice = f"lam={0.99 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
+            # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
+            advice = f"lam={0.5 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
             message = f"lam={lam:g} is too large for this kernel: {solution.verdict}. {advice}"
             if self.graph_weight > 0 and not safe:
                 message = (
