@@ -1187,3 +1187,11 @@ def test_verbose_prints_and_is_quiet_otherwise(method, solver, capsys):
             re.match(rf"{phase}: iteration 10 of at most \d+, \d of \d", line) for line in printed
         )
     assert seen
+
+
+@pytest.mark.parametrize("seed_of_start", [57, 69])
+def test_permuted_samples_when_a_column_begins_again(seed_of_start):
+    """From these starts a column of G runs empty, and several samples are not explained at all."""
+    X, _ = blobs(50, 3, 6, seed_of_start)
+    start_of_both = start(50, 3, seed_of_start)
+    assert_permuted_alike(LSNMF(3), X - X.mean(axis=0), start_of_both, seed_of_start)

@@ -155,7 +155,8 @@ class ExactKLSNMF(LSNMF):
         W = super().update_W(s)
         empty = np.flatnonzero(~s.G.any(axis=0))
         if empty.size:
-            explained = np.maximum(self.scores(s).max(axis=1), 0) ** 2
+            best = self.scores(s).max(axis=1)
+            explained = best * np.abs(best)  # with its sign: samples that nothing explains differ
             worst = np.argsort(explained - self.K.diagonal, kind="stable")[: empty.size]
             W[:, empty] = 0
             W[worst, empty] = 1
