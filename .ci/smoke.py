@@ -1,20 +1,24 @@
 """Try an installed klsnmf without any extra: run it with an interpreter outside the source tree."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from sklearn.datasets import load_digits
-
 import klsnmf
-from klsnmf import KLSNMF
+from klsnmf import KLSNMF, datasets
 from klsnmf.metrics import scores
 
 package = Path(klsnmf.__file__).resolve().parent
 assert package.is_relative_to(Path(sys.prefix).resolve()), f"not the installed package: {package}"
 assert (package / "py.typed").is_file(), "py.typed is missing from the wheel"
 
-X, y = load_digits(return_X_y=True)
+command = subprocess.run([Path(sys.prefix, "bin", "klsnmf")], capture_output=True, text=True)
+assert command.returncode == 1, command
+assert "klsnmf[cli]" in command.stderr, command
+
+digits = datasets.load("digits")
+X, y = digits.data, digits.target
 start = time.perf_counter()
 model = KLSNMF(n_clusters=10, random_state=0)
 labels = model.fit_predict(X)

@@ -1,0 +1,189 @@
+"""``klsnmf data``: list, describe, download and check the data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import show_json, show_table
+
+if TYPE_CHECKING:
+    from ..datasets import DataSet
+
+_data_home = click.option(
+    "--data-home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of a data set: ok, fetched, missing, by hand, refused or failed."""
+
+    name: str
+    status: str
+    path: str = ""
+    message: str = ""
+
+
+@click.group()
+def data() -> None:
+    """The data sets of the paper: list, describe, download and check them."""
+
+
+@data.command("list")
+@_data_home
+@_json
+def list_sets(data_home: Path | None, as_json: bool) -> None:
+    """List the data sets, and which of them are here."""
+    from ..datasets import REGISTRY
+
+    records = [_record(dataset, data_home) for dataset in REGISTRY.values()]
+    if as_json:
+        show_json(records)
+        return
+    fields = ["name", "n_samples", "n_features", "n_classes", "licence", "path"]
+    show_table(
+        ["name", "samples", "features", "classes", "licence", "here"],
+        [[record[field] or "no" for field in fields] for record in records],
+    )
+
+
+@data.command()
+@click.argument("name")
+@_data_home
+@_json
+def info(name: str, data_home: Path | None, as_json: bool) -> None:
+    """Tell all about the data set NAME: its publisher, its licence, how to get it."""
+    (dataset,) = _sets([name])
+    record = _record(dataset, data_home)
+    if as_json:
+        show_json(record)
+        return
+    original = record.pop("original") or {}
+    record |= {f"original {key}": value for key, value in original.items()}
+    show_table(
+        ["field", "value"],
+        [[key.replace("_", " "), _plain(value)] for key, value in record.items()],
+    )
+
+
+@data.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="All sets that may be downloaded.")
+@_data_home
+@_json
+def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bool) -> None:
+    """Download the data sets NAMES from their publishers, unless they are here.
+
+    Sets that one has to ask the publisher for are failures when named, and are only mentioned with
+    --all.
+    """
+    if bool(names) == every:
+        raise click.UsageError("Name data sets, or say --all.")
+
+    def get(dataset: DataSet) -> _Outcome:
+        found = _check(dataset, data_home)
+        if found.status != "missing":
+            return found
+        if dataset.original is not None and dataset.original.url is None:
+            return _Outcome(dataset.name, "by hand", message=found.message)
+        from ..datasets import DatasetError
+        from ..datasets.store import data_folder, read
+        from ..datasets.store import fetch as download
+
+        try:
+            path = download(dataset, data_folder(data_home))
+            read(dataset, path)
+        except DatasetError as error:
+            return _Outcome(dataset.name, "failed", message=str(error))
+        return _Outcome(dataset.name, "fetched", str(path))
+
+    _report(_sets(names), get, {"refused", "failed"} | ({"by hand"} if names else set()), as_json)
+
+
+@data.command()
+@click.argument("names", nargs=-1)
+@_data_home
+@_json
+def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
+    """Check the files of the data sets NAMES, or of all that are here.
+
+    A set that is missing is a failure only if it is named.
+    """
+    _report(
+        _sets(names),
+        lambda dataset: _check(dataset, data_home),
+        {"refused"} | ({"missing"} if names else set()),
+        as_json,
+    )
+
+
+def _sets(names: Sequence[str]) -> list[DataSet]:
+    from ..datasets import REGISTRY
+
+    for name in names:
+        if name not in REGISTRY:
+            raise click.UsageError(
+                f"There is no data set {name!r}; there are {', '.join(REGISTRY)}."
+            )
+    return [REGISTRY[name] for name in dict.fromkeys(names or REGISTRY)]
+
+
+def _check(dataset: DataSet, data_home: Path | None) -> _Outcome:
+    from ..datasets import DatasetError
+    from ..datasets.store import data_folder, find, missing, read
+
+    if dataset.original is None:
+        return _Outcome(dataset.name, "ok", "scikit-learn")
+    folder = data_folder(data_home)
+    path = find(dataset, folder)
+    if path is None:
+        return _Outcome(dataset.name, "missing", message=missing(dataset, folder))
+    try:
+        read(dataset, path)
+    except DatasetError as error:
+        return _Outcome(dataset.name, "refused", str(path), str(error))
+    return _Outcome(dataset.name, "ok", str(path))
+
+
+def _record(dataset: DataSet, data_home: Path | None) -> dict[str, Any]:
+    from ..datasets.store import data_folder, find
+
+    path = "scikit-learn" if dataset.original is None else find(dataset, data_folder(data_home))
+    features = {"n_features": dataset.n_features, "path": None if path is None else str(path)}
+    return asdict(dataset) | features
+
+
+def _report(
+    sets: Sequence[DataSet],
+    act: Callable[[DataSet], _Outcome],
+    failures: set[str],
+    as_json: bool,
+) -> None:
+    """Act on one set after the other, whatever becomes of the others, and show the outcomes."""
+    outcomes = [act(dataset) for dataset in sets]
+    if as_json:
+        show_json([asdict(outcome) for outcome in outcomes])
+    else:
+        show_table(
+            ["name", "status", "where or why"],
+            [
+                [outcome.name, outcome.status, outcome.message or outcome.path]
+                for outcome in outcomes
+            ],
+        )
+    if any(outcome.status in failures for outcome in outcomes):
+        raise click.exceptions.Exit(1)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple | list):
+        return ", ".join(str(each) for each in value)
+    return "no" if value is None else value

@@ -1,0 +1,37 @@
+"""Tables for people in a terminal, plain lines for other programs, JSON for those who ask."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+def show_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table in a terminal; elsewhere a line for each row, its fields separated by tabs."""
+    if sys.stdout.isatty() and _show_rich_table(header, rows):
+        return
+    for row in rows:
+        click.echo("\t".join(str(field) for field in row))
+
+
+def _show_rich_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
+    try:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        return False
+    table = Table(*header)
+    for row in rows:
+        # As Text, so that square brackets in a path are not taken for markup.
+        table.add_row(*(Text(str(field)) for field in row))
+    Console().print(table)
+    return True

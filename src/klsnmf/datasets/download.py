@@ -1,0 +1,143 @@
+"""Downloads: over HTTP(S) only, of a known size at most, with a known hash, all or nothing.
+
+This is done with the standard library, because pooch would add four packages to a core that needs
+none of them, and still has no limit on the number of bytes that a server may send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import secrets
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+#: Told the number of bytes that have arrived, and of how many; None where the server does not say.
+Progress = Callable[[int, int | None], None]
+
+_TIMEOUT = 30.0
+_CHUNK = 2**16
+
+
+class DownloadError(RuntimeError):
+    """A download that did not succeed. Nothing of it is left behind."""
+
+
+def download(
+    url: str, target: Path, sha256: Collection[str], size: int, progress: Progress
+) -> None:
+    """Put the file at ``url`` in the place of ``target`` if it has one of the hashes.
+
+    It is written beside the target and renamed at the end, so that another process sees a whole
+    file or none. An OSError means that the disk, not the network, is the trouble.
+    """
+    with _answer(url) as response:
+        announced = response.headers.get("Content-Length", "")
+        total = int(announced) if announced.isdecimal() and len(announced) < 20 else None
+        if total is not None and total > size:
+            raise DownloadError(f"{url} announces {total} bytes, more than the {size} expected")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+        try:
+            digest, done = hashlib.sha256(), 0
+            with aside.open("xb") as file:
+                for part in _parts(response, url):
+                    done += len(part)
+                    if done > size:
+                        raise DownloadError(f"{url} sends more than the {size} bytes expected")
+                    digest.update(part)
+                    file.write(part)
+                    progress(done, total)
+                file.flush()
+                os.fsync(file.fileno())
+            if total is not None and done < total:
+                raise DownloadError(f"the connection to {url} broke off at {done} of {total} bytes")
+            if digest.hexdigest() not in sha256:
+                raise DownloadError(
+                    f"{url} gave a file that is not the one expected: its sha256 is "
+                    f"{digest.hexdigest()}"
+                )
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """A bar if errors go to a terminal: of rich where it is installed, a plain one otherwise."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+    except ImportError:
+        try:
+            yield lambda done, total: _plain_bar(title, done, total)
+        finally:
+            print(file=sys.stderr)
+        return
+    columns = [TextColumn("{task.description}"), BarColumn(), DownloadColumn()]
+    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+        bar = bars.add_task(title, total=None)
+        yield lambda done, total: bars.update(bar, completed=done, total=total)
+
+
+def _plain_bar(title: str, done: int, total: int | None) -> None:
+    share = f"{done / 1e6:.1f} MB"
+    if total:
+        share = f"{100 * done // total:3d} % of {total / 1e6:.1f} MB"
+    print(f"\r{title}: {share}", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
+    if not url.lower().startswith(("https://", "http://")):
+        raise DownloadError(f"{url} is no address of the web")
+    request = urllib.request.Request(url, headers={"User-Agent": "klsnmf"})
+    try:
+        response = _web_only().open(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        # The usual words for the code: the server's own could be anything.
+        reason = http.client.responses.get(error.code, "unknown")
+        raise DownloadError(f"{url} answered {error.code} ({reason})") from error
+    except urllib.error.URLError as error:
+        raise DownloadError(f"{url} could not be reached ({error.reason})") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DownloadError(f"{url} could not be reached ({error!r})") from error
+    with response:
+        yield response
+
+
+def _web_only() -> urllib.request.OpenerDirector:
+    """An opener that a redirection cannot lead to a local file or another protocol."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPRedirectHandler,
+        urllib.request.HTTPErrorProcessor,
+        urllib.request.UnknownHandler,
+    ):
+        opener.add_handler(handler())
+    return opener
+
+
+def _parts(response: http.client.HTTPResponse, url: str) -> Iterator[bytes]:
+    while True:
+        try:
+            part = response.read(_CHUNK)
+        except (OSError, http.client.HTTPException) as error:
+            raise DownloadError(f"the connection to {url} broke off ({error!r})") from error
+        if not part:
+            return
+        yield part

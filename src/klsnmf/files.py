@@ -1,0 +1,183 @@
+"""Reading .npy and .npz files, and zip archives, that may come from a stranger.
+
+A file is believed only after its header, the space it takes on disk and the limit of the caller
+agree. This is decided before memory for its content is asked for. Pickled objects are never
+loaded, and nothing is ever unpacked onto the disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from . import memory
+
+#: The most bytes that a file may unpack to, unless the caller says otherwise.
+LIMIT = 4 * 2**30
+
+#: Deflate cannot do better than 1 byte for 1032; an entry that claims more is lying.
+_BEST_RATIO = 1040
+
+#: What zipfile raises for damaged archives, found by damaging them.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+_MOST_ENTRIES = 100_000
+_LONGEST_HEADER = 10_000
+_CHUNK = 2**20
+
+
+class UnsafeFileError(ValueError):
+    """A file that is damaged, too large, or not what it claims to be. Nothing of it is kept."""
+
+
+def read_npy(path: str | os.PathLike[str], limit: int = LIMIT) -> NDArray[Any]:
+    """The array of a .npy file that takes no more than ``limit`` bytes."""
+    path = Path(path)
+    size = _size_of_regular_file(path)
+    with path.open("rb") as stream:
+        return _read_array(stream, size, limit, str(path))
+
+
+def read_npz(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, NDArray[Any]]:
+    """The arrays of a .npz file that together take no more than ``limit`` bytes."""
+    arrays = {}
+    with open_zip(path, limit) as archive:
+        for entry in archive.infolist():
+            if not entry.filename.endswith(".npy"):
+                raise UnsafeFileError(
+                    f"{path} is no .npz file: it holds {entry.filename!r}, which is no .npy array."
+                )
+            with archive.open(entry) as stream:
+                arrays[entry.filename.removesuffix(".npy")] = _read_array(
+                    stream, entry.file_size, limit, f"{path}, entry {entry.filename!r}"
+                )
+    return arrays
+
+
+@contextmanager
+def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfile.ZipFile]:
+    """A zip archive whose entries have been looked through.
+
+    Damage that shows only while an entry is read is reported as UnsafeFileError as well.
+    """
+    _size_of_regular_file(Path(path))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _look_through(archive.infolist(), limit, str(path))
+            yield archive
+    except UnsafeFileError:
+        raise
+    except (*_DAMAGE, OSError) as error:
+        # To seek before the start is an invalid argument; any other OSError is the disk's.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        raise UnsafeFileError(f"{path} is not a sound zip archive ({error}).") from error
+
+
+def _size_of_regular_file(path: Path) -> int:
+    # Before opening: to open a pipe waits for its writer, and a device may never end.
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFileError(f"{path} is not a regular file.")
+    return found.st_size
+
+
+def _look_through(entries: list[zipfile.ZipInfo], limit: int, path: str) -> None:
+    if len(entries) > _MOST_ENTRIES:
+        raise UnsafeFileError(f"{path} holds {len(entries)} entries, {_MOST_ENTRIES} are allowed.")
+    seen = set()
+    for entry in entries:
+        name = entry.filename
+        if name in seen:
+            raise UnsafeFileError(f"{path} holds {name!r} twice.")
+        seen.add(name)
+        if _leads_elsewhere(name):
+            raise UnsafeFileError(f"{path} holds {name!r}, a name that leads out of the archive.")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise UnsafeFileError(f"{path}: {name!r} is compressed in an unusual way.")
+        if entry.file_size > _BEST_RATIO * (entry.compress_size + 1):
+            raise UnsafeFileError(
+                f"{path}: {name!r} claims {entry.file_size} bytes, more than can be packed into "
+                f"{entry.compress_size}."
+            )
+    total = sum(entry.file_size for entry in entries)
+    if total > limit:
+        raise UnsafeFileError(f"{path} unpacks to {total} bytes, {limit} are allowed.")
+
+
+def _leads_elsewhere(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
+
+
+def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray[Any]:
+    """The array of a stream in .npy format that has ``size`` bytes in all."""
+    shape, fortran_order, dtype, header = _read_header(stream, where)
+    if dtype.hasobject or dtype.kind == "V":
+        raise UnsafeFileError(
+            f"{where} holds {'objects' if dtype.hasobject else 'records'}, not numbers or strings."
+        )
+    if dtype.itemsize == 0 or any(n < 0 for n in shape):
+        raise UnsafeFileError(f"{where} claims an impossible array: {dtype.str} of shape {shape}.")
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > limit:
+        raise UnsafeFileError(f"{where} takes {needed} bytes, {limit} are allowed.")
+    if header + needed != size:
+        raise UnsafeFileError(
+            f"{where} claims {needed} bytes of data and has {max(size - header, 0)}."
+        )
+    memory.require(needed, where, "Use a machine with more memory, or a part of the data.")
+    content = np.empty(needed, np.uint8)
+    filled = 0
+    while filled < needed:
+        part = stream.read(min(_CHUNK, needed - filled))
+        if not part:
+            raise UnsafeFileError(f"{where} ends after {filled} of {needed} bytes.")
+        content[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
+        filled += len(part)
+    try:
+        return content.view(dtype).reshape(shape, order="F" if fortran_order else "C")
+    except ValueError as error:  # more axes than numpy has, for example
+        raise UnsafeFileError(f"{where} claims an impossible shape ({error}).") from error
+
+
+def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, order and type that the header claims, and the number of bytes read for it."""
+    start = stream.read(8)
+    if start[:6] != b"\x93NUMPY" or start[6:] not in (b"\x01\x00", b"\x02\x00"):
+        raise UnsafeFileError(f"{where} is no .npy array of version 1 or 2.")
+    # The length is checked here because numpy reads a header of any length before it complains.
+    length = stream.read(2 if start[6] == 1 else 4)
+    n = int.from_bytes(length, "little")
+    if n > _LONGEST_HEADER:
+        raise UnsafeFileError(f"{where} claims a header of {n} bytes.")
+    text = io.BytesIO(length + stream.read(n))
+    read = npy_format.read_array_header_1_0 if start[6] == 1 else npy_format.read_array_header_2_0
+    try:
+        shape, fortran_order, dtype = read(text, max_header_size=_LONGEST_HEADER)
+    except Exception as error:  # whatever a parser says of a header made to confuse it
+        raise UnsafeFileError(f"{where} has a damaged header.") from error
+    return shape, fortran_order, dtype, 8 + len(length) + n
