@@ -1,24 +1,19 @@
 """Accuracy and time on real data, beside KMeans and SpectralClustering.
 
 Data sets other than scikit-learn's digits are read from the folder that the environment
-variable KLSNMF_DATA names, as NAME.npz with arrays X and y; those not there are left out.
+variable KLSNMF_DATA names; those not there are left out.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
-from sklearn.datasets import load_digits
 
-from klsnmf import KLSNMF
+from klsnmf import KLSNMF, datasets
 from klsnmf.metrics import accuracy, nmi
-
-SETS = ["digits", "jaffe", "pix", "semeion", "alphadigit", "yale", "faces94"]
 
 #: Unit rows, the self-tuning kernel with 10 neighbours, 8 starts, the lowest objective kept:
 #: written out, so that the numbers stay those of these settings.
@@ -32,16 +27,6 @@ SETTINGS = {
     "max_iter": 500,
     "tol": 1e-4,
 }
-
-
-def load(name: str) -> tuple[Any, Any] | None:
-    if name == "digits":
-        return load_digits(return_X_y=True)
-    file = Path(os.environ.get("KLSNMF_DATA", "")) / f"{name}.npz"
-    if "KLSNMF_DATA" not in os.environ or not file.exists():
-        return None
-    with np.load(file) as stored:
-        return stored["X"].astype(np.float64), stored["y"]
 
 
 def measure(make: Any, X: Any, y: Any, seeds: int) -> str:
@@ -67,12 +52,13 @@ def run(quick: bool) -> list[str]:
         "| data set | method | accuracy | NMI | seconds |",
         "|---|---|---|---|---|",
     ]
-    for name in ["digits"] if quick else SETS:
-        data = load(name)
-        if data is None:
-            lines.append(f"| {name} | not found: set KLSNMF_DATA to its folder | | | |")
+    for name in ["digits"] if quick else datasets.REGISTRY:
+        try:
+            data = datasets.load(name, download=False)
+        except datasets.DatasetNotFoundError:
+            lines.append(f"| {name} | not found: try `klsnmf data info {name}` | | | |")
             continue
-        X, y = data
+        X, y = data.data.astype(np.float64), data.target
         k = len(np.unique(y))
         methods = {
             "KLSNMF": lambda seed, k=k: KLSNMF(k, random_state=seed, **SETTINGS),

@@ -1,6 +1,11 @@
 """Sphinx configuration."""
 
+import sys
+from pathlib import Path
+
 import klsnmf
+
+sys.path.insert(0, str(Path(__file__).parent))  # for data_sets, an extension of our own
 
 project = "klsnmf"
 author = "the klsnmf developers"
@@ -11,6 +16,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "data_sets",
 ]
 exclude_patterns = ["_build"]
 

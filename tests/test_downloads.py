@@ -151,10 +151,11 @@ def test_a_folder_that_cannot_be_made(home, pages, semeion):
     assert names_in(home) == ["file"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do all")
 def test_no_permission(home, pages, semeion):
     pages[PATH] = semeion[1]
     home.chmod(0o500)
+    if os.access(home, os.W_OK):
+        pytest.skip("this user may write everywhere")
     with pytest.raises(DatasetError, match=r"could not be stored in .*another folder"):
         load("semeion")
     assert names_in(home) == []

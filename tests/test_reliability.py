@@ -8,7 +8,6 @@ import os
 import re
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from klsnmf import GLSNMF, KLSNMF, LSNMF, path
+from klsnmf import GLSNMF, KLSNMF, LSNMF, datasets, path
 from klsnmf.inits import factors_of_labels
 
 from .helpers import blobs
@@ -173,9 +172,8 @@ def test_float32_is_float64_where_distances_tie(seed):
 @pytest.mark.parametrize("name", ["jaffe", "pix", "semeion"])
 @each_method
 def test_float32_is_float64_on_stored_data(method, name, seed):
-    with np.load(Path(os.environ["KLSNMF_DATA"], f"{name}.npz")) as data:
-        X, y = data["X"], data["y"]
-    assert_float32_agrees(method(len(np.unique(y)), random_state=seed), X)
+    data = datasets.load(name, download=False)
+    assert_float32_agrees(method(len(np.unique(data.target)), random_state=seed), data.data)
 
 
 # ---------------------------------------------------------------------- 5: degenerate samples
