@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -200,8 +201,10 @@ fetch(replace(dataset, original=original), data_folder())
 def test_two_processes_at_once(home, pages, semeion):
     """Whoever looks into the folder sees the whole file or none, and both processes succeed."""
     _, content = semeion
+    both = threading.Barrier(2, timeout=60)
 
     def slowly(handler):
+        both.wait()
         answer(handler, b"", Content_Length=len(content))
         for start in range(0, len(content), 4000):
             handler.wfile.write(content[start : start + 4000])
@@ -218,7 +221,7 @@ def test_two_processes_at_once(home, pages, semeion):
             assert (home / "semeion.data").read_bytes() == content
         time.sleep(0.005)
     assert [process.returncode for process in processes] == [0, 0]
-    assert len(parts) == 2  # they wrote at the same time, each its own file
+    assert len(parts) == 2  # each wrote a file of its own
     assert names_in(home) == ["semeion.data"]
 
 

@@ -57,8 +57,8 @@ def load(
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        ``data`` (n_samples, n_features), an image in each row, pixels row by row, uint8 as
-        published (float64 for ``digits``, as in scikit-learn); ``target``, the classes from 0;
+        ``data`` (n_samples, n_features), an image in each row, pixels row by row, uint8
+        (float64 for ``digits``, as in scikit-learn); ``target``, the classes from 0;
         ``image_shape``, (height, width); ``name``; and ``DESCR``, a description.
 
     Raises

@@ -1,7 +1,7 @@
 """Downloads: over HTTP(S) only, of a known size at most, with a known hash, all or nothing.
 
-This is done with the standard library, because pooch would add four packages to a core that needs
-none of them, and still has no limit on the number of bytes that a server may send.
+This is done with the standard library: pooch comes with seven more packages, which the core does
+not need, and sets no limit to the number of bytes that a server may send.
 """
 
 from __future__ import annotations

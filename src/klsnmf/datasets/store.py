@@ -59,7 +59,10 @@ def read(dataset: DataSet, path: Path) -> Arrays:
         elif dataset.name in PARSERS:
             arrays = PARSERS[dataset.name](_read_original(dataset, path), dataset)
         else:
-            arrays = _read_faces94(dataset, path)
+            return _read_faces94(dataset, path)
+        if content_hash(arrays) != dataset.content:
+            raise ValueError("its content is not that of the published data")
+        return arrays
     except OSError as error:
         raise DatasetError(f"The data set {dataset.name} could not be read: {error}.") from error
     except (UnsafeFileError, ValueError, KeyError) as error:
@@ -67,7 +70,6 @@ def read(dataset: DataSet, path: Path) -> Arrays:
             f"{path} was refused as the data set {dataset.name}: {_sentence(error)} "
             f"Remove it or put the right file in its place."
         ) from error
-    return arrays
 
 
 def fetch(dataset: DataSet, folder: Path) -> Path:
@@ -111,10 +113,7 @@ def _read_prepared(dataset: DataSet, path: Path) -> Arrays:
     absent = {"X", "y", "image_shape"} - stored.keys()
     if absent:
         raise ValueError(f"it lacks the array {min(absent)}")
-    arrays = as_arrays(stored["X"], stored["y"], stored["image_shape"])
-    if content_hash(arrays) != dataset.content:
-        raise ValueError("its content is not that of the published data")
-    return arrays
+    return as_arrays(stored["X"], stored["y"], stored["image_shape"])
 
 
 def _read_original(dataset: DataSet, path: Path) -> bytes:
