@@ -290,7 +290,7 @@ def test_starts_take_turns_and_are_not_repeated():
     rng = np.random.RandomState(0)
     # Clusters this clear are found by every start: one fit is enough.
     (made,) = starts(unit(X), K, 3, "auto", 4, rng)
-    assert accuracy(y, np.argmax(made["G"], axis=1)) == 1
+    assert accuracy(y, np.argmax(made.factors["G"], axis=1)) == 1
     assert len(starts(unit(X), K, 3, "random", 4, rng)) == 4
     noise = rng.uniform(size=(60, 5))
     assert len(starts(noise, K, 6, "auto", 6, rng)) > 1

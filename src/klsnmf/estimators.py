@@ -57,8 +57,11 @@ class KLSNMF(LocalSimilarityNMF):
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         Where to start: labels from the leading eigenvectors of K, labels from k-means on X, both
         in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters).
-    n_init : int, default=8
-        Number of starts, fitted side by side; the lowest objective is kept.
+    n_init : int or "auto", default="auto"
+        Number of starts, fitted side by side; the lowest objective is kept. With the solvers "auto"
+        and "exact" all starts take three steps, and only the best two of each kind (spectral,
+        k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
+        for many samples, and 8 for the other solvers.
     max_iter : int, default=500
         Most iterations of a start. "auto" gives half of them to each of its two phases.
     tol : float, default=1e-4
@@ -121,7 +124,7 @@ class KLSNMF(LocalSimilarityNMF):
         graph_neighbors: Any = 5,
         solver: str = "auto",
         init: Any = "auto",
-        n_init: int = 8,
+        n_init: int | str = "auto",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -164,7 +167,7 @@ class GLSNMF(KLSNMF):
         graph_neighbors: Any = 5,
         solver: str = "auto",
         init: Any = "auto",
-        n_init: int = 8,
+        n_init: int | str = "auto",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -235,7 +238,7 @@ class LSNMF(LocalSimilarityNMF):
         graph_neighbors: Any = 5,
         solver: str = "auto",
         init: Any = "auto",
-        n_init: int = 8,
+        n_init: int | str = "auto",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,

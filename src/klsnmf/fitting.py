@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,10 +13,15 @@ from . import models
 from ._typing import Array, Labels
 from .grams import Gram
 from .graphs import Graph
+from .inits import Start
 from .solver import Callback, Progress, Solution, Status, solve
 
 #: A step of the way: its name, and what makes its model from K and λ.
 Phase = tuple[str, Callable[[Gram, float], models.LSNMF]]
+
+#: Steps that all starts take, and how many starts of each kind go on from there.
+SCREENING_STEPS = 3
+FINALISTS = 2
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Problem:
     """What all fits of one call share."""
 
     K: Gram
-    starts: Sequence[dict[str, Array]]
+    starts: Sequence[Start]
     phases: Sequence[Phase]
     max_iter: int
     tol: float
@@ -75,11 +81,51 @@ def choose_phases(
     return phases[solver]
 
 
+def screened(problem: Problem) -> Problem:
+    """The same problem with the most promising starts only, two of each kind.
+
+    A few exact steps at λ = 0 tell which starts will end low: on digits the order of 44 starts
+    after five steps and at the end had a rank correlation of 0.96. Kinds are not compared with each
+    other that early: labels from eigenvectors begin lower than labels from k-means, which may
+    end lower yet.
+    """
+    name, model = problem.phases[-1]
+    ways = Counter(start.way for start in problem.starts)
+    if name != "exact" or max(ways.values()) <= FINALISTS:
+        return problem
+    stopped = False
+
+    def report(progress: Progress) -> bool:
+        nonlocal stopped
+        stopped = bool(tell and tell(progress))
+        return stopped
+
+    tell = _reporting(problem)
+    tried = solve(
+        [model(problem.K, 0.0)] * len(problem.starts),
+        [start.factors for start in problem.starts],
+        max_iter=SCREENING_STEPS,
+        tol=0,
+        callback=report,
+        phase="screening",
+    )
+    order = sorted(range(len(tried)), key=lambda i: tried[i].objective)
+    best = [problem.starts[i] for i in order]
+    kept = [start for way in ways for start in [s for s in best if s.way == way][:FINALISTS]]
+    return replace(
+        problem,
+        starts=kept,
+        callback=(lambda progress: True) if stopped else problem.callback,
+    )
+
+
 def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
     """The start with the lowest objective at each λ, of those that did not collapse if any."""
     count = len(problem.starts)
     solutions = _run_phases(
-        problem, list(problem.starts) * len(lams), [lam for lam in lams for _ in range(count)]
+        problem,
+        [start.factors for start in problem.starts] * len(lams),
+        [lam for lam in lams for _ in range(count)],
     )
     return [
         min(
@@ -149,8 +195,9 @@ def collapse_lam(problem: Problem) -> float:
     """
     found = []
     for start in problem.starts:
-        KG = problem.K.dot(start["G"])
-        DG = problem.K.distances(start["G"], KG)
+        G = start.factors["G"]
+        KG = problem.K.dot(G)
+        DG = problem.K.distances(G, KG)
         ratio = np.divide(KG, DG, out=np.full_like(KG, np.inf), where=DG > 0)
         found.append(np.median(ratio.max(axis=1)))
     lam = float(np.median(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import linalg
 from sklearn.cluster import KMeans
@@ -18,6 +20,12 @@ _SMALL = 400
 _SPARE = 8
 _STEPS = 5
 _ROUNDS = 12
+
+#: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
+_FEWEST_STARTS = 8
+_MOST_STARTS = 64
+_BATCH_COLUMNS = 640
+_BATCH_NUMBERS = 2**26
 
 
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -74,9 +82,22 @@ def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  #
     return np.asarray(normalize(vectors))
 
 
+class Start(NamedTuple):
+    """Factors to begin with, and the way they were found."""
+
+    way: str
+    factors: dict[str, Array]
+
+
+def how_many_starts(n: int, k: int) -> int:
+    """How many starts are worth trying: as many as fill a wide batch, which K is read once for."""
+    wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
+    return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
+
+
 def starts(
     X: Matrix | None, K: Gram, k: int, init: str, n_init: int, rng: np.random.RandomState
-) -> list[dict[str, Array]]:
+) -> list[Start]:
     """``n_init`` pairs of factors. X is None where samples are known by their K alone.
 
     "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X. Labels that
@@ -88,11 +109,14 @@ def starts(
     if "spectral" in chosen:
         with threads_for(K.flops):
             embedding = spectral_embedding(K, k, rng)
-    made: dict[bytes, tuple[Array, Array]] = {}
+    made: dict[bytes, tuple[str, tuple[Array, Array]]] = {}
     for turn, way in enumerate(chosen):
         if way == "random":
-            made[turn.to_bytes(8)] = random_factors(n, k, rng)
+            made[turn.to_bytes(8)] = way, random_factors(n, k, rng)
         else:
             labels = by_appearance(kmeans_labels(embedding if way == "spectral" else X, k, rng))
-            made[labels.tobytes()] = factors_of_labels(labels, k)
-    return [{"W": W.astype(K.dtype), "G": G.astype(K.dtype)} for W, G in made.values()]
+            made.setdefault(labels.tobytes(), (way, factors_of_labels(labels, k)))
+    return [
+        Start(way, {"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
+        for way, (W, G) in made.values()
+    ]

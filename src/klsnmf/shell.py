@@ -41,11 +41,12 @@ from .fitting import (
     choose_phases,
     collapse_lam,
     safe_lams,
+    screened,
     tidied,
 )
 from .grams import DenseGram, Gram, SparseGram, diffuse, steps_for
 from .graphs import Graph, binary_graph
-from .inits import starts
+from .inits import Start, how_many_starts, starts
 from .models.new_samples import NewSamples
 from .solver import Callback, Solution, Status
 
@@ -54,6 +55,9 @@ AUTO_LAM = 0.01
 
 #: n_neighbors="auto" keeps this many neighbours where the kernel is meant to be sparse.
 AUTO_NEIGHBORS = 10
+
+#: n_init="auto" where all starts are fitted to the end.
+AUTO_STARTS = 8
 
 
 class LocalSimilarityNMF(
@@ -75,7 +79,7 @@ class LocalSimilarityNMF(
         ],
         "solver": [StrOptions({"paper", "soft", "exact", "auto"})],
         "init": [StrOptions({"random", "kmeans", "spectral", "auto"}), tuple, list],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -95,7 +99,7 @@ class LocalSimilarityNMF(
     orthogonal: bool
     solver: str
     init: Any
-    n_init: int
+    n_init: int | str
     max_iter: int
     tol: float
     random_state: Any
@@ -219,7 +223,7 @@ class LocalSimilarityNMF(
         if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
             check_definite(base)
         K, kernel = self._diffuse(base, kernel)
-        problem = self._problem(samples, base, K)
+        problem = screened(self._problem(samples, base, K))
         threshold = collapse_lam(problem)
         lams = [
             AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
@@ -301,17 +305,22 @@ class LocalSimilarityNMF(
             )
         return binary_graph(X, int(self.graph_neighbors))
 
-    def _starts(self, X: Matrix | None, K: Gram) -> list[dict[str, Array]]:
+    def _starts(self, X: Matrix | None, K: Gram) -> list[Start]:
         n, k = K.shape[0], self.n_clusters
         if not isinstance(self.init, str):
-            return [check_start(self.init, n, k, K.dtype)]
+            return [Start("given", check_start(self.init, n, k, K.dtype))]
         if X is None and self.init == "kmeans":
             raise ValueError(
                 'init="kmeans" needs samples, and with kernel="precomputed" there are none: '
                 'use init="spectral".'
             )
         rng = check_random_state(self.random_state)
-        return starts(X, K, k, self.init, self.n_init, rng)
+        n_init: Any = self.n_init
+        if n_init == "auto":
+            # Only solvers that end exactly can tell good starts early.
+            screens = self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
+            n_init = how_many_starts(n, k) if screens else AUTO_STARTS
+        return starts(X, K, k, self.init, n_init, rng)
 
     def _warn(self, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
