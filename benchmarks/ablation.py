@@ -1,0 +1,290 @@
+"""What each part of the method is worth: one thing changed at a time, on every data set.
+
+``python -m benchmarks.ablation run`` adds rows to docs/results/ablation.csv, one a fit; rows that
+are there already are not made again, so it can be stopped and started. ``python -m
+benchmarks.ablation tables`` writes the tables of docs/results/ablation.md from the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from klsnmf import KLSNMF, datasets
+from klsnmf.checks import unit_rows
+from klsnmf.inits import starts
+from klsnmf.kernels import fit_kernel
+from klsnmf.metrics import accuracy, nmi
+
+ROWS = Path("docs/results/ablation.csv")
+PAGE = Path("docs/results/ablation.md")
+COLUMNS = ["set", "variant", "seed", "accuracy", "nmi", "seconds", "version"]
+
+#: From the quickest to the slowest.
+SETS = ["jaffe", "yale", "pix", "digits", "semeion", "alphadigit", "faces94"]
+DEFAULT = "default"
+
+
+class FreeG(KLSNMF):
+    """KLS-NMF without GᵀG = I: the columns of G may overlap."""
+
+    orthogonal = False
+
+
+def fitted(make: type = KLSNMF, **params: Any) -> Callable[[Any, int, int], Any]:
+    """The labels of an estimator as a function of the samples, the number of clusters, a seed."""
+    return lambda X, k, seed: make(k, random_state=seed, **params).fit(X).labels_
+
+
+def with_lam(share: float) -> Callable[[Any, int, int], Any]:
+    """λ as a share of λ*; the default is 1 %."""
+
+    def labels(X: Any, k: int, seed: int) -> Any:
+        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1).fit(X).lam_
+        return KLSNMF(k, random_state=seed, lam=100 * share * auto).fit(X).labels_
+
+    return labels
+
+
+def start_alone(way: str) -> Callable[[Any, int, int], Any]:
+    """The labels of a start, before any step."""
+
+    def labels(X: Any, k: int, seed: int) -> Any:
+        X = unit_rows(X)
+        K = fit_kernel(X, "self-tuning", "auto", 10)[0]
+        return np.argmax(starts(X, K, k, way, 1, check_random_state(seed))[0].factors["G"], axis=1)
+
+    return labels
+
+
+#: Question -> variant -> the labels it finds.
+QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
+    "The defaults and plain tools": {
+        DEFAULT: fitted(),
+        "KMeans(n_init=10)": lambda X, k, seed: (
+            KMeans(k, n_init=10, random_state=seed).fit(X).labels_
+        ),
+        "SpectralClustering(nearest_neighbors)": lambda X, k, seed: (
+            SpectralClustering(k, affinity="nearest_neighbors", random_state=seed).fit(X).labels_
+        ),
+    },
+    "Does learning local similarity help?": {
+        "λ = 0": fitted(lam=0.0),
+        "λ = 5 % of λ*": with_lam(0.05),
+        "λ = 30 % of λ*": with_lam(0.3),
+    },
+    "Does the factorization improve on its start?": {
+        "spectral start alone": start_alone("spectral"),
+        "k-means start alone": start_alone("kmeans"),
+    },
+    "Which solver?": {
+        "paper": fitted(solver="paper"),
+        "soft": fitted(solver="soft"),
+        "exact": fitted(solver="exact"),
+        "G free (no orthogonality)": fitted(FreeG),
+    },
+    "Which starts?": {
+        "8 starts": fitted(n_init=8),
+        "spectral starts only": fitted(init="spectral"),
+        "k-means starts only": fitted(init="kmeans"),
+        "random starts": fitted(init="random", n_init=8),
+    },
+    "Unit rows?": {"raw rows": fitted(row_norm=None)},
+    "How many steps of diffusion?": {
+        "none": fitted(diffusion=0),
+        "2 steps": fitted(diffusion=2),
+        "4 steps": fitted(diffusion=4),
+        "8 steps": fitted(diffusion=8),
+    },
+    "Which kernel?": {
+        "rbf": fitted(kernel="rbf"),
+        "rbf, 10 neighbours": fitted(kernel="rbf", n_neighbors=10),
+        "rbf, 10 neighbours, 4 steps": fitted(kernel="rbf", n_neighbors=10, diffusion=4),
+        "linear": fitted(kernel="linear"),
+        "polynomial": fitted(kernel="polynomial"),
+        "cosine, 10 neighbours": fitted(kernel="cosine", n_neighbors=10),
+    },
+}
+VARIANTS = {name: labels for question in QUESTIONS.values() for name, labels in question.items()}
+
+
+def read_rows() -> list[dict[str, str]]:
+    if not ROWS.exists():
+        return []
+    with ROWS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def missing(sets: list[str], seeds: int) -> Iterator[tuple[str, str, int]]:
+    done = {(row["set"], row["variant"], int(row["seed"])) for row in read_rows()}
+    for name in sets:
+        for seed in range(seeds):
+            for variant in VARIANTS:
+                if (name, variant, seed) not in done:
+                    yield name, variant, seed
+
+
+def run(sets: list[str], seeds: int) -> None:
+    """Make the rows that are missing, in float32, and write each at once."""
+    from klsnmf import __version__
+
+    cells = list(missing(sets, seeds))
+    loaded: dict[str, Any] = {}
+    if cells and not ROWS.exists():
+        ROWS.parent.mkdir(parents=True, exist_ok=True)
+        ROWS.write_text(",".join(COLUMNS) + "\n")
+    for number, (name, variant, seed) in enumerate(cells, 1):
+        if name not in loaded:
+            data = datasets.load(name)
+            loaded = {name: (data.data.astype(np.float32), data.target)}
+        X, y = loaded[name]
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            labels = VARIANTS[variant](X, len(np.unique(y)), seed)
+        seconds = time.perf_counter() - start
+        scores = f"{100 * accuracy(y, labels):.2f}", f"{100 * nmi(y, labels):.2f}"
+        with ROWS.open("a", newline="") as file:
+            csv.writer(file).writerow([name, variant, seed, *scores, f"{seconds:.2f}", __version__])
+        print(f"{number} of {len(cells)}: {name}, seed {seed}, {variant}: {scores[0]}", flush=True)
+
+
+def interval(values: Any) -> str:
+    """Mean ± half of the 95 % interval of the mean."""
+    values = np.asarray(values)
+    if len(values) < 2:
+        return f"{values.mean():.1f}"
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():.1f} ± {half:.1f}"
+
+
+def tables() -> str:
+    """The page of results, from the rows alone."""
+    rows = read_rows()
+    sets = [name for name in SETS if any(row["set"] == name for row in rows)]
+    values = {
+        score: {
+            (name, variant): {
+                int(row["seed"]): float(row[score])
+                for row in rows
+                if (row["set"], row["variant"]) == (name, variant)
+            }
+            for name in sets
+            for variant in VARIANTS
+        }
+        for score in ("accuracy", "nmi")
+    }
+    seeds = {name: len(values["accuracy"][name, DEFAULT]) for name in sets}
+    lines = [
+        "# What each part is worth",
+        "",
+        "One thing is changed at a time, all else is the default; no label is used before scoring. "
+        "Mean and 95 % interval over seeds: "
+        + ", ".join(f"{name} {count}" for name, count in seeds.items())
+        + ". A cell is empty where a variant has not been run. The last column is the mean over "
+        "the sets, where there is a number for each.",
+        "",
+        "Rows: `docs/results/ablation.csv`, one a fit. Made by `python -m benchmarks.ablation "
+        "run`, this page by `python -m benchmarks.ablation tables`.",
+    ]
+    for question, variants in QUESTIONS.items():
+        for score, title in (("accuracy", "Accuracy"), ("nmi", "NMI")):
+            shown = list(dict.fromkeys([DEFAULT, *variants]))
+            if score == "accuracy":
+                lines += ["", f"## {question}"]
+            lines += [
+                "",
+                f"| {title} | {' | '.join(sets)} | mean |",
+                "|---" * (len(sets) + 2) + "|",
+            ]
+            for variant in shown:
+                cells = [values[score][name, variant] for name in sets]
+                means = [np.mean(list(cell.values())) for cell in cells if cell]
+                mean = f"{np.mean(means):.1f}" if len(means) == len(sets) else ""
+                text = " | ".join(interval(list(cell.values())) if cell else "" for cell in cells)
+                lines.append(f"| {variant} | {text} | {mean} |")
+    return "\n".join([*lines, *paired(values["accuracy"], sets), *left_out(values, sets)]) + "\n"
+
+
+def paired(values: Any, sets: list[str]) -> list[str]:
+    """Default minus variant, seed by seed."""
+    lines = ["", "## Differences, seed by seed", ""]
+    lines += [
+        "Accuracy of the default minus that of the variant, in points, with the 95 % "
+        "interval of the mean difference.",
+        "",
+    ]
+    lines += [f"| default minus | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
+    for variant in VARIANTS:
+        if variant == DEFAULT:
+            continue
+        cells = []
+        for name in sets:
+            one, two = values[name, DEFAULT], values[name, variant]
+            common = sorted(one.keys() & two.keys())
+            cells.append(interval([one[s] - two[s] for s in common]) if common else "")
+        lines.append(f"| {variant} | {' | '.join(cells)} |")
+    return lines
+
+
+def left_out(values: Any, sets: list[str]) -> list[str]:
+    """For each set: the variant that is best on the other sets, and what it reaches on this one."""
+    plain = [name for name in VARIANTS if "Clustering" in name or name.startswith("KMeans")]
+    means = {
+        (score, variant): np.array(
+            [np.mean(list(values[score][name, variant].values()) or [np.nan]) for name in sets]
+        )
+        for score in values
+        for variant in VARIANTS
+    }
+    rules = [
+        v
+        for v in VARIANTS
+        if v not in plain and "alone" not in v and not np.isnan(means["accuracy", v]).any()
+    ]
+    lines = ["", "## One set left out", ""]
+    lines += [
+        "For each set, the variant with the highest mean accuracy on the other sets, and its "
+        "accuracy / NMI on the one left out.",
+        "",
+    ]
+    header = ["left out", "best on the others", "it reaches", "the default reaches", *plain]
+    lines += [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for place, name in enumerate(sets):
+        others = np.arange(len(sets)) != place
+        if not rules:
+            break
+        best = max(rules, key=lambda v, others=others: means["accuracy", v][others].mean())
+        cells = [
+            f"{means['accuracy', v][place]:.1f} / {means['nmi', v][place]:.1f}"
+            for v in [best, DEFAULT, *plain]
+        ]
+        lines.append(f"| {name} | {best} | {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["run", "tables"])
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--seeds", type=int, default=20)
+    options = parser.parse_args()
+    if options.what == "run":
+        run(options.sets, options.seeds)
+    else:
+        PAGE.write_text(tables())
+
+
+if __name__ == "__main__":
+    main()
