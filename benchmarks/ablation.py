@@ -26,6 +26,7 @@ from klsnmf.checks import unit_rows
 from klsnmf.inits import starts
 from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy, nmi
+from klsnmf.mixing import Mixture
 
 ROWS = Path("docs/results/ablation.csv")
 PAGE = Path("docs/results/ablation.md")
@@ -40,6 +41,16 @@ class FreeG(KLSNMF):
     """KLS-NMF without GᵀG = I: the columns of G may overlap."""
 
     orthogonal = False
+
+
+class PlainAverage(KLSNMF):
+    """Several kernels of equal weight, scaled as where weights are learned."""
+
+    def _mixture(self, *args: Any) -> Mixture:
+        mixture = super()._mixture(*args)
+        mixture.weights = np.full(len(mixture.views), 1 / len(mixture.views))
+        mixture.learn = lambda labels: True
+        return mixture
 
 
 def fitted(make: type = KLSNMF, **params: Any) -> Callable[[Any, int, int], Any]:
@@ -101,11 +112,15 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "random starts": fitted(init="random", n_init=8),
     },
     "Unit rows?": {"raw rows": fitted(row_norm=None)},
-    "How many steps of diffusion?": {
+    "How many steps of diffusion? (default 4)": {
         "none": fitted(diffusion=0),
         "2 steps": fitted(diffusion=2),
-        "4 steps": fitted(diffusion=4),
         "8 steps": fitted(diffusion=8),
+    },
+    "How many neighbours? (default 10, or half a cluster)": {
+        "5 neighbours": fitted(n_neighbors=5),
+        "10 neighbours": fitted(n_neighbors=10),
+        "20 neighbours": fitted(n_neighbors=20),
     },
     "Which kernel?": {
         "rbf": fitted(kernel="rbf"),
@@ -114,6 +129,10 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "linear": fitted(kernel="linear"),
         "polynomial": fitted(kernel="polynomial"),
         "cosine, 10 neighbours": fitted(kernel="cosine", n_neighbors=10),
+    },
+    "Several kernels?": {
+        "self-tuning, rbf and linear": fitted(kernel=["self-tuning", "rbf", "linear"]),
+        "their plain average": fitted(PlainAverage, kernel=["self-tuning", "rbf", "linear"]),
     },
 }
 VARIANTS = {name: labels for question in QUESTIONS.values() for name, labels in question.items()}

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from klsnmf import KLSNMF, LSNMF
-from klsnmf.grams import DiffusedGram, diffuse, steps_for
+from klsnmf.grams import DiffusedGram, diffuse
 from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy
 
@@ -131,18 +131,6 @@ class TestDiffused(GramContract):
 def test_steps_are_even(steps):
     with pytest.raises(ValueError, match=f"diffusion={steps}.*even number"):
         diffuse(np.eye(3), steps)
-
-
-def test_steps_follow_the_spectrum(seed):
-    X, _ = rays(seed, n=200)
-    K, _ = fit_kernel(unit(X), "self-tuning", "auto", 10)
-    dense = K.K.toarray()
-    degrees = dense.sum(axis=1)
-    spectrum = np.linalg.eigvalsh(dense / np.sqrt(np.outer(degrees, degrees)))
-    for k in (2, 3, 10, 40):
-        steps = steps_for(K.K, k)
-        assert steps == (2 if np.sum(spectrum**2) <= 2 * k else 4)
-    assert steps_for(K.K, 100) == 2
 
 
 def test_diffusion_of_few_and_of_many_samples_is_the_same(seed, monkeypatch):

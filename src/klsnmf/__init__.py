@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, metrics
-    from .estimators import GLSNMF, KLSNMF, LSNMF, METHODS, path
+    from .estimators import GLSNMF, KLSNMF, LSNMF, METHODS, n_clusters_evidence, path
 
 __version__ = "0.1.0"
 
-__all__ = ["GLSNMF", "KLSNMF", "LSNMF", "METHODS", "datasets", "metrics", "path"]
+__all__ = [
+    "GLSNMF",
+    "KLSNMF",
+    "LSNMF",
+    "METHODS",
+    "datasets",
+    "metrics",
+    "n_clusters_evidence",
+    "path",
+]
 
 
 def __getattr__(name: str) -> Any:

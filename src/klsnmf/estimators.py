@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import kernels
+from .selection import Evidence
 from .shell import LocalSimilarityNMF
 from .solver import Callback
 
@@ -25,24 +26,28 @@ class KLSNMF(LocalSimilarityNMF):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        "auto" takes the number with the largest gap between the eigenvalues of the kernel matrix
+        (see ``n_clusters_evidence_``). Look at the evidence; clusters in the shape of long thin
+        curves have no such gap.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
         would be better off in no cluster (see ``lam_``).
-    kernel : str or callable, default="self-tuning"
+    kernel : str, callable or list of these, default="self-tuning"
         "self-tuning": exp(-d²/(r_i r_j)), r_i the distance of sample i to its 7th neighbour;
         "rbf": exp(-d²/(2σ²)), σ = ``radius``; "linear"; "cosine"; "polynomial": (⟨x, y⟩ + 1)²;
         "precomputed": X is the kernel matrix, dense or sparse; or a function of two arrays that
-        returns the matrix k(X, Y).
+        returns the matrix k(X, Y). A list is a weighted sum of kernels, whose weights are learned
+        (see ``kernel_weights_``).
     radius : float or "auto", default="auto"
         σ of the "rbf" kernel; "auto" is the median distance to the 7th neighbour.
     n_neighbors : int, None or "auto", default="auto"
         Keep k(x_i, x_j) only where one sample is among that many nearest of the other: K is
-        sparse. None keeps all. "auto" is 10 for "self-tuning", None for the others.
+        sparse. None keeps all. "auto" is None, but for "self-tuning": 10, or half of
+        n_samples / n_clusters if that is less, and at least 3.
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "auto" diffuses the self-tuning kernel and no other: 2 steps if
-        tr(S²) ≤ 2 n_clusters, else 4.
+        S = Deg^-½ K Deg^-½. "auto" is 4 for the self-tuning kernel, 0 for the others.
     row_norm : "l2" or None, default="l2"
         Scale the samples to length 1 before the kernel, or leave them.
     graph_weight : float, default=0.0
@@ -91,6 +96,12 @@ class KLSNMF(LocalSimilarityNMF):
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
     diffusion_ : int
         Steps of diffusion taken, if any.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        The weights of the kernels; they sum to 1. A kernel weighs the more the better the clusters
+        explain its variance, compared with the best that as many clusters could do.
+    n_clusters_ : int
+    n_clusters_evidence_ : :class:`klsnmf.selection.Evidence`
+        What speaks for each number of clusters, with ``n_clusters="auto"``.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -104,7 +115,7 @@ class KLSNMF(LocalSimilarityNMF):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LocalSimilarityNMF._parameter_constraints,
-        "kernel": [StrOptions({*kernels.KERNELS, "precomputed"}), callable],
+        "kernel": [StrOptions({*kernels.KERNELS, "precomputed"}), callable, list, tuple],
         "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
 
@@ -112,10 +123,10 @@ class KLSNMF(LocalSimilarityNMF):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         lam: float | str = "auto",
-        kernel: str | kernels.KernelFunction = "self-tuning",
+        kernel: Any = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
@@ -155,10 +166,10 @@ class GLSNMF(KLSNMF):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         lam: float | str = "auto",
-        kernel: str | kernels.KernelFunction = "self-tuning",
+        kernel: Any = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
@@ -202,7 +213,7 @@ class LSNMF(LocalSimilarityNMF):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
     orthogonal : bool, default=True
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
@@ -227,7 +238,7 @@ class LSNMF(LocalSimilarityNMF):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         orthogonal: bool = True,
         lam: float | str = "auto",
@@ -263,7 +274,7 @@ class LSNMF(LocalSimilarityNMF):
         self.callback = callback
 
 
-def path(X: Any, n_clusters: int, *, lams: Any, **params: Any) -> list[KLSNMF]:
+def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLSNMF]:
     """Fit :class:`KLSNMF` for many λ at once.
 
     K is computed once, and the restarts of all λ are one batch over it, so this is much faster
@@ -272,7 +283,7 @@ def path(X: Any, n_clusters: int, *, lams: Any, **params: Any) -> list[KLSNMF]:
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-    n_clusters : int
+    n_clusters : int or "auto"
     lams : iterable of floats, or "auto" among them
     **params : further parameters of :class:`KLSNMF`
 
@@ -287,8 +298,27 @@ def path(X: Any, n_clusters: int, *, lams: Any, **params: Any) -> list[KLSNMF]:
         raise ValueError("lams is empty; give at least one value.")
     for estimator in estimators:
         estimator._validate_params()
+    if len(estimators[0]._kernels()) > 1:  # each λ learns weights of its own
+        return [estimator.fit(X) for estimator in estimators]
     estimators[0]._fit_with(estimators[1:], X)
     return estimators
+
+
+def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
+    """What speaks for each number of clusters, for looking at and for plots.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    **params : parameters of :class:`KLSNMF`: kernel, row_norm, random_state, ...
+
+    Returns
+    -------
+    :class:`klsnmf.selection.Evidence`
+    """
+    estimator = KLSNMF("auto", **params)
+    estimator._validate_params()
+    return estimator._evidence(X)
 
 
 #: Every method by its name: what comparisons, commands and tests choose from.

@@ -22,6 +22,15 @@ SURPLUS = 8
 TIE = 1e-5
 
 
+def how_many_neighbors(n: int, k: int | None) -> int:
+    """n_neighbors="auto": 10, but no more than half a cluster of average size, and at least 3.
+
+    Of n/k samples in a cluster, each has at most n/k - 1 others; what goes beyond them links
+    clusters.
+    """
+    return 10 if k is None else max(3, min(10, n // (2 * k)))
+
+
 def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
     """The nearest other samples of each sample, nearest first; exact.
 

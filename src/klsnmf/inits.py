@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -55,31 +56,40 @@ def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (
 
 
 def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
-    """The leading eigenvectors of S = Deg^-½ K Deg^-½, rows scaled to length 1.
+    """The k leading eigenvectors of S = Deg^-½ K Deg^-½, rows scaled to length 1."""
+    return np.asarray(normalize(leading_eigenvectors(K, k, rng)[1]))
 
-    By subspace iteration on a block of vectors. A neighbour graph often falls into pieces, and
-    then the largest eigenvalue has as many eigenvectors as there are pieces: a block finds them
-    all, where Lanczos iterations, which grow from a single vector, miss most of them. Labels to
-    start from do not need many digits.
-    """
+
+def leading_eigenvectors(
+    K: Gram, k: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    """The largest eigenvalues of S = Deg^-½ K Deg^-½ in descending order, and their vectors."""
     n = K.shape[0]
     degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
     root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+    return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)
 
-    def multiply(V: Array) -> Array:
-        return root * K.dot((root * V).astype(K.dtype))
 
+def subspace_iteration(
+    multiply: Callable[[Array], Array], n: int, k: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    """The largest eigenvalues of a symmetric matrix, known by its products, and their vectors.
+
+    A neighbour graph often falls into pieces, and then the largest eigenvalue has as many
+    eigenvectors as there are pieces: a block of vectors finds them all, where Lanczos iterations,
+    which grow from a single vector, miss most of them. Not many digits are needed here.
+    """
     if n <= _SMALL:
         S = multiply(np.eye(n))
-        vectors = linalg.eigh((S + S.T) / 2, subset_by_index=(n - k, n - 1))[1]
-        return np.asarray(normalize(vectors))
+        values, vectors = linalg.eigh((S + S.T) / 2, subset_by_index=(n - k, n - 1))
+        return values[::-1], vectors[:, ::-1]
     Q = rng.normal(size=(n, min(n, k + _SPARE)))
     for _ in range(_ROUNDS):
         for _ in range(_STEPS):
             Q = multiply(Q)
         Q = linalg.qr(Q, mode="economic")[0]
-    vectors = Q @ linalg.eigh(Q.T @ multiply(Q))[1][:, -k:]
-    return np.asarray(normalize(vectors))
+    values, small = linalg.eigh(Q.T @ multiply(Q))
+    return values[::-1][:k], (Q @ small)[:, ::-1][:, :k]
 
 
 class Start(NamedTuple):

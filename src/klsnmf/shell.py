@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,7 +15,6 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -25,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import kernels
 from ._typing import Array, Labels, Matrix
+from ._warning import warn
 from .checks import (
     check_definite,
     check_gram,
@@ -44,17 +42,20 @@ from .fitting import (
     screened,
     tidied,
 )
-from .grams import DenseGram, Gram, SparseGram, diffuse, steps_for
-from .graphs import Graph, binary_graph
+from .grams import DenseGram, Gram, SparseGram, diffuse
+from .graphs import Graph, binary_graph, how_many_neighbors
 from .inits import Start, how_many_starts, starts
+from .mixing import ROUNDS, Mixture, View, weighted_sum
 from .models.new_samples import NewSamples
+from .selection import Evidence, gather
 from .solver import Callback, Solution, Status
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
 AUTO_LAM = 0.01
 
-#: n_neighbors="auto" keeps this many neighbours where the kernel is meant to be sparse.
-AUTO_NEIGHBORS = 10
+#: diffusion="auto", where the kernel is meant for it. Fewer steps leave detail that the objective
+#: follows instead of the clusters; more make clusters equally large, whether they are or not.
+AUTO_DIFFUSION = 4
 
 #: n_init="auto" where all starts are fitted to the end.
 AUTO_STARTS = 8
@@ -66,7 +67,7 @@ class LocalSimilarityNMF(
     """What KLSNMF and LSNMF share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
@@ -87,7 +88,7 @@ class LocalSimilarityNMF(
         "callback": [callable, None],
     }
 
-    n_clusters: int
+    n_clusters: int | str
     lam: float | str
     kernel: Any
     radius: float | str
@@ -109,7 +110,7 @@ class LocalSimilarityNMF(
     labels_: Labels
     W_: Array
     G_: Array
-    _kernel: kernels.FittedKernel | kernels.PrecomputedKernel | kernels.DiffusedKernel
+    _kernel: Any
     _unit: float
     _new: NewSamples
 
@@ -213,23 +214,24 @@ class LocalSimilarityNMF(
             raise
 
     def _fit_all(self, estimators: Sequence[LocalSimilarityNMF], X: Any) -> None:
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
-        samples = self._scaled(X, unit)
-        base, kernel = self._fit_kernel(samples, unit)
-        check_gram(base, local=any(estimator.lam != 0 for estimator in estimators))
-        if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
-            check_definite(base)
-        K, kernel = self._diffuse(base, kernel)
-        problem = screened(self._problem(samples, base, K))
-        threshold = collapse_lam(problem)
-        lams = [
-            AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
-            for estimator in estimators
-        ]
-        solutions = best_by_lam(problem, lams)
+        X, samples, unit = self._samples(X)
+        local = any(estimator.lam != 0 for estimator in estimators)
+        k, evidence = self._count(samples, unit)
+        if X.shape[0] < k:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
+        views = [self._view(kernel, samples, unit, k, local) for kernel in self._kernels()]
+        mixture = self._mixture(views, k)
+        for _ in range(ROUNDS):
+            view, weights = mixture.view(), mixture.weights
+            problem = screened(self._problem(samples, view, k))
+            threshold = collapse_lam(problem)
+            lams = [
+                AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
+                for estimator in estimators
+            ]
+            solutions = best_by_lam(problem, lams)
+            if mixture.learn(solutions[0].labels):
+                break
         if not all(np.isfinite(V).all() for one in solutions for V in one.factors.values()):
             raise ValueError(
                 "The factors grew too large to compute with. Is the kernel positive "
@@ -237,11 +239,68 @@ class LocalSimilarityNMF(
             )
         safe = safe_lams(problem) if any(map(_collapsed, solutions)) else []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            estimator._warn(lam, solution, max((good for good in safe if good < lam), default=0.0))
+            estimator._warn(
+                k, lam, solution, max((good for good in safe if good < lam), default=0.0)
+            )
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            estimator.__dict__.update(seen, _kernel=kernel, _unit=unit)
-            estimator._keep(X, K, lam, solution)
+            estimator._keep(X, view, unit, lam, solution)
+            estimator.__dict__.update(seen, n_clusters_=k, kernel_weights_=weights)
+            if evidence is not None:
+                estimator.n_clusters_evidence_ = evidence
+
+    def _mixture(self, views: Sequence[View], k: int) -> Mixture:
+        return Mixture(views, k, check_random_state(self.random_state))
+
+    def _samples(self, X: Any) -> tuple[Matrix, Matrix, float]:
+        """X checked, X as the kernel sees it, and its unit."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
+        return X, self._scaled(X, unit), unit
+
+    def _evidence(self, X: Any) -> Evidence:
+        _, samples, unit = self._samples(X)
+        return self._weigh(samples, unit)
+
+    def _count(self, X: Matrix, unit: float) -> tuple[int, Evidence | None]:
+        """The number of clusters, and the evidence for it if it was not given."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters), None
+        evidence = self._weigh(X, unit)
+        return evidence.chosen, evidence
+
+    def _weigh(self, X: Matrix, unit: float) -> Evidence:
+        views = [self._view(kernel, X, unit, None, False) for kernel in self._kernels()]
+        # Weights cannot be learned without a number of clusters: kernels count alike here.
+        scales = [view.base.shape[0] / view.base.trace for view in views]
+        base = (
+            weighted_sum([view.base.K for view in views], scales) if scales[1:] else views[0].base
+        )
+        return gather(base, check_random_state(self.random_state))
+
+    def _kernels(self) -> list[Any]:
+        """The kernels, one or several."""
+        if not isinstance(self.kernel, list | tuple):
+            return [self.kernel]
+        if not self.kernel:
+            raise ValueError("kernel is an empty list; it must hold at least one kernel.")
+        for kernel in self.kernel:
+            if not callable(kernel) and kernel not in kernels.KERNELS:
+                raise ValueError(
+                    f"kernel={self.kernel!r} holds {kernel!r}; a list of kernels holds functions "
+                    f"and names among {', '.join(kernels.KERNELS)}."
+                )
+        return list(self.kernel)
+
+    def _view(self, kernel: Any, X: Matrix, unit: float, k: int | None, local: bool) -> View:
+        """A kernel on the samples; with k = None as far as it does not depend on k."""
+        base, fitted = self._fit_kernel(kernel, X, unit, k)
+        check_gram(base, local=local)
+        if not base.nonnegative and (kernel == "precomputed" or callable(kernel)):
+            check_definite(base)
+        if k is None:
+            return View(base, base, fitted)
+        return View(base, *self._diffuse(kernel, base, fitted))
 
     def _scaled(self, X: Matrix, unit: float) -> Matrix:
         """The samples as the kernel sees them."""
@@ -249,33 +308,36 @@ class LocalSimilarityNMF(
             return X
         return unit_rows(X) if self.row_norm == "l2" else in_units(X, unit)
 
-    def _fit_kernel(self, X: Matrix, unit: float) -> tuple[DenseGram | SparseGram, Any]:
-        if self.kernel == "precomputed":
+    def _fit_kernel(
+        self, kernel: Any, X: Matrix, unit: float, k: int | None
+    ) -> tuple[DenseGram | SparseGram, Any]:
+        if kernel == "precomputed":
             K = precomputed_gram(X)
             return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
-            n_neighbors = AUTO_NEIGHBORS if self.kernel == "self-tuning" else None
-        return kernels.fit_kernel(X, self.kernel, radius, n_neighbors)
+            n_neighbors = how_many_neighbors(X.shape[0], k) if kernel == "self-tuning" else None
+        return kernels.fit_kernel(X, kernel, radius, n_neighbors)
 
-    def _diffuse(self, base: DenseGram | SparseGram, kernel: Any) -> tuple[Gram, Any]:
+    def _diffuse(self, kernel: Any, base: DenseGram | SparseGram, fitted: Any) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
         steps: Any = self.diffusion
         if steps == "auto":
-            steps = steps_for(base.K, self.n_clusters) if self.kernel == "self-tuning" else 0
+            steps = AUTO_DIFFUSION if kernel == "self-tuning" else 0
         if steps == 0:
-            return base, kernel
+            return base, fitted
         if not base.nonnegative:
             raise ValueError(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
             )
         K, diffusion = diffuse(base.K, steps)
-        return K, kernels.DiffusedKernel(kernel, diffusion)
+        return K, kernels.DiffusedKernel(fitted, diffusion)
 
-    def _problem(self, X: Matrix, base: Gram, K: Gram) -> Problem:
+    def _problem(self, X: Matrix, view: View, k: int) -> Problem:
         """What all fits share; starts come from K before diffusion."""
+        K = view.K
         samples = None if self.kernel == "precomputed" else X
         graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
         phases = choose_phases(
@@ -287,7 +349,7 @@ class LocalSimilarityNMF(
         )
         return Problem(
             K,
-            self._starts(samples, base),
+            self._starts(samples, view.base, k),
             phases,
             self.max_iter,
             self.tol,
@@ -305,8 +367,8 @@ class LocalSimilarityNMF(
             )
         return binary_graph(X, int(self.graph_neighbors))
 
-    def _starts(self, X: Matrix | None, K: Gram) -> list[Start]:
-        n, k = K.shape[0], self.n_clusters
+    def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
+        n = K.shape[0]
         if not isinstance(self.init, str):
             return [Start("given", check_start(self.init, n, k, K.dtype))]
         if X is None and self.init == "kmeans":
@@ -322,7 +384,7 @@ class LocalSimilarityNMF(
             n_init = how_many_starts(n, k) if screens else AUTO_STARTS
         return starts(X, K, k, self.init, n_init, rng)
 
-    def _warn(self, lam: float, solution: Solution, safe: float) -> None:
+    def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
         found = len(np.unique(solution.labels))
         if _collapsed(solution):
@@ -339,18 +401,18 @@ class LocalSimilarityNMF(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
                 "raise max_iter, or tol."
             )
-        elif found < self.n_clusters:
+        elif found < k:
             message = (
-                f"Only {found} of n_clusters={self.n_clusters} clusters have samples: lower "
+                f"Only {found} of n_clusters={k} clusters have samples: lower "
                 "n_clusters, or choose a kernel that tells the samples apart better."
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+        warn(message)
 
-    def _keep(self, X: Matrix, K: Gram, lam: float, solution: Solution) -> None:
+    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> None:
         """Set the fitted attributes."""
-        for stale in ("radius_", "components_", "diffusion_"):
+        for stale in ("radius_", "components_", "diffusion_", "n_clusters_evidence_"):
             self.__dict__.pop(stale, None)
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
@@ -361,8 +423,9 @@ class LocalSimilarityNMF(
             by_appearance=isinstance(self.init, str),
         )
         exact = solution.history["solver"][-1] == "exact"
-        C = W.T @ K.dot(W)
-        self._new = NewSamples(C, W.sum(axis=0), K.diagonal @ W, lam, exact)
+        C = W.T @ view.K.dot(W)
+        self._new = NewSamples(C, W.sum(axis=0), view.K.diagonal @ W, lam, exact)
+        self._kernel, self._unit = view.kernel, unit
         self.labels_ = labels
         self.W_, self.G_ = W.astype(X.dtype), G.astype(X.dtype)
         self.lam_ = lam
@@ -381,14 +444,3 @@ class LocalSimilarityNMF(
 
 def _collapsed(solution: Solution) -> bool:
     return solution.status is Status.COLLAPSED
-
-
-def _callers_level() -> int:
-    """How far up the first function is that belongs neither to this package nor to scikit-learn."""
-    level, frame = 1, sys._getframe(1)
-    while frame is not None:
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in ("klsnmf", "sklearn"):
-            break
-        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    return level

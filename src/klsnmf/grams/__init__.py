@@ -2,7 +2,7 @@
 
 from .base import Gram, Operator
 from .dense import DenseGram
-from .diffused import DiffusedGram, Diffusion, diffuse, steps_for
+from .diffused import DiffusedGram, Diffusion, diffuse
 from .sparse import SparseGram
 
 __all__ = [
@@ -13,5 +13,4 @@ __all__ = [
     "Operator",
     "SparseGram",
     "diffuse",
-    "steps_for",
 ]

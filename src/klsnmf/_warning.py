@@ -1,0 +1,24 @@
+"""Warnings that point at the line of the user."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+def warn(message: str) -> None:
+    """A ConvergenceWarning, as if it came from where the user called the package."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """How far up the first function is that belongs neither to this package nor to scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("klsnmf", "sklearn"):
+            break
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    return level

@@ -1,0 +1,109 @@
+"""How many clusters? What the kernel matrix says of it, without labels.
+
+A kernel with k clear clusters has k eigenvalues of S = Deg^-½ K Deg^-½ near 1 and a gap below them
+(von Luxburg, "A tutorial on spectral clustering", 2007). The k with the largest gap is taken.
+Two more signs are measured for people to look at: whether k clusters are found again from
+other samples, and how much the objective falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
+
+from ._typing import Array, Labels
+from .grams import Gram
+from .inits import leading_eigenvectors
+from .threads import threads_for
+
+#: Candidates go up to this many clusters, and each has at least so many samples on average.
+_MOST = 25
+_SMALLEST = 4
+
+#: Where even the last candidate's eigenvalue is above this, the gap lies further out.
+_NO_GAP_YET = 0.99
+
+#: Stability: k-means on this many random parts of the samples, labels compared on others.
+_PARTS = 6
+_PART = 2000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for each number of clusters.
+
+    Attributes
+    ----------
+    candidates : ndarray of shape (n_candidates,)
+        Numbers of clusters, from 2 up.
+    eigenvalues : ndarray of shape (n_candidates + 2,)
+        The largest of S, in descending order.
+    eigengap : ndarray of shape (n_candidates,)
+        For k clusters the k-th eigenvalue minus the next. Large is good.
+    stability : ndarray of shape (n_candidates,)
+        Mean adjusted Rand index between clusterings made from random parts of the samples:
+        1 if always the same clusters come out.
+    objective : ndarray of shape (n_candidates,)
+        The objective at λ = 0 of hard clusters from the eigenvectors, as a share of its value
+        with no cluster at all. It falls with every cluster; look for where it stops falling fast.
+    chosen : int
+        The candidate with the largest gap.
+    """
+
+    candidates: Array
+    eigenvalues: Array
+    eigengap: Array
+    stability: Array
+    objective: Array
+    chosen: int
+
+
+def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
+    """The evidence in K, for as many candidates as there can be."""
+    n = K.shape[0]
+    limit = max(1, n // _SMALLEST)
+    most = min(_MOST, limit)
+    with threads_for(K.flops * (most + 1)):
+        values, vectors = leading_eigenvectors(K, min(most + 1, n), rng)
+        while values[-1] > _NO_GAP_YET and most < limit:
+            most = min(2 * most, limit)
+            values, vectors = leading_eigenvectors(K, min(most + 1, n), rng)
+    candidates = np.arange(2, most + 1)
+    gaps = (values[:-1] - values[1:])[1:most]
+    seen = [_look(K, normalize(vectors[:, :k]), rng) for k in candidates]
+    return Evidence(
+        candidates,
+        values,
+        gaps,
+        np.array([stability for stability, _ in seen]),
+        np.array([objective for _, objective in seen]),
+        int(candidates[np.argmax(gaps)]) if candidates.size else 1,
+    )
+
+
+def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float, float]:
+    """Stability, and the objective, of as many clusters as the embedding has columns."""
+    n, k = embedding.shape
+    order = rng.permutation(n)
+    judged = embedding[order[: 2 * _PART]]
+    found: list[Labels] = []
+    with threads_for(0):
+        for _ in range(_PARTS):
+            part = rng.permutation(n)[: max(k, min(_PART, int(0.8 * n)))]
+            kmeans = KMeans(k, n_init=1, random_state=rng.randint(2**31 - 1))
+            found.append(kmeans.fit(embedding[part]).predict(judged))
+        labels = kmeans.predict(embedding)
+    pairs = [adjusted_rand_score(one, two) for one, two in combinations(found, 2)]
+    return float(np.mean(pairs)), _share_left(K, labels, k)
+
+
+def _share_left(K: Gram, labels: Labels, k: int) -> float:
+    """f of hard clusters at λ = 0, where W Gᵀ averages within a cluster, relative to tr K / 2."""
+    H = np.eye(k, dtype=K.dtype)[labels]
+    within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)
+    return 1 - float(within.sum()) / K.trace
