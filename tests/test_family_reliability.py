@@ -394,6 +394,24 @@ def test_the_container_does_not_matter(model, container, tmp_path):
 
 
 @each_model
+def test_entries_of_a_sparse_matrix_may_come_in_parts(model):
+    """Each entry as the sum of 2 x and -x, and with indices of 64 bits."""
+    X, _ = blobs(30, 3, 6, 0)
+    whole = sparse.csr_array(X)
+    data = np.repeat(whole.data, 2) * np.tile([2, -1], whole.nnz)
+    indices, indptr = np.repeat(whole.indices, 2), 2 * whole.indptr
+    parts = sparse.csr_array((data, indices, indptr), shape=X.shape)
+    if not isinstance(model, OF_KERNELS):
+        parts.indices, parts.indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    np.testing.assert_allclose(parts.toarray(), X)
+    options = {"tol": 0, "max_iter": 20}
+    a, b = fitted(model, parts, **options), fitted(model, whole, **options)
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    np.testing.assert_allclose(a.G_, b.G_, rtol=0, atol=1e-6)
+    assert a.objective_ == pytest.approx(b.objective_, abs=1e-9)
+
+
+@each_model
 def test_float32_is_float64_but_for_rounding(model):
     X, _ = blobs(60, 3, 6, 0)
     options = {"tol": 0, "max_iter": 60}

@@ -26,6 +26,7 @@ from . import models
 from ._typing import Array, Labels, Matrix
 from .checks import in_units, largest_entry, moderate_unit
 from .fitting import tidied
+from .grams.data import canonical
 from .inits import by_appearance, factors_of_labels, kmeans_labels
 from .models.new_samples import NewSamples
 from .reading import Reading, lost_with_most, read_labels
@@ -168,6 +169,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self.gaps else True,
         )
+        if sparse.issparse(X):
+            X = with_short_indices(canonical(X))
         values = X.data if sparse.issparse(X) else X
         least = float(np.fmin.reduce(values, axis=None, initial=0))
         if not self.signed and least < 0:
@@ -284,6 +287,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         else:
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+
+
+def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
+    """X with indices of 32 bits, which k-means insists on, if they suffice."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -44,6 +45,7 @@ from .fitting import (
     tidied,
 )
 from .grams import DenseGram, Gram, SparseGram, diffuse, steps_for
+from .grams.data import canonical
 from .graphs import Graph, binary_graph
 from .inits import starts
 from .models.new_samples import NewSamples
@@ -243,6 +245,8 @@ class LocalSimilarityNMF(
         """The samples as the kernel sees them."""
         if self.kernel == "precomputed":
             return X
+        if sparse.issparse(X):
+            X = canonical(X)
         return unit_rows(X) if self.row_norm == "l2" else in_units(X, unit)
 
     def _fit_kernel(self, X: Matrix, unit: float) -> tuple[DenseGram | SparseGram, Any]:

@@ -15,7 +15,7 @@ class Data(Operator):
     """A matrix of shape (n, p), dense or in CSR form. It is neither copied nor changed."""
 
     def __init__(self, X: Matrix) -> None:
-        self.X = sparse.csr_array(X) if sparse.issparse(X) else X
+        self.X = canonical(X) if sparse.issparse(X) else X
         self.shape = (X.shape[0], X.shape[1])
         self.dtype = X.dtype
         self.order = "C" if self.is_sparse else "F"
@@ -54,6 +54,15 @@ class Data(Operator):
         if sparse.issparse(self.X):
             return np.asarray(self.X.power(2).sum(axis=1), self.dtype).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+
+def canonical(X: Matrix) -> sparse.csr_array:
+    """X in CSR form with every entry stored once: its squares would be wrong otherwise."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 class LinearGram(Gram):
