@@ -232,6 +232,7 @@ def test_graphs_that_are_none(method, graph, message):
         ((np.ones((20, 3)), np.ones((3, 6))), r"F0 of init has shape \(3, 6\).*\(6, 3\)"),
         ((-np.ones((20, 3)), np.ones((6, 3))), r"G0 of init has negative entries"),
         ((np.ones((20, 3)), -np.ones((6, 3))), r"F0 of init has negative entries"),
+        ((np.zeros((20, 3)), np.ones((6, 3))), r"G0 of init is zero everywhere"),
     ],
 )
 def test_starts_that_are_none(init, message):

@@ -201,7 +201,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         rng = check_random_state(self.random_state)
         starts = self._starts(model, samples, unit, rng)
         solutions = solve([model] * len(starts), starts, max_iter=self.max_iter, tol=self.tol)
-        best = min(solutions, key=lambda solution: solution.objective)
+        best = min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
         G, H = model.factorization(best.factors)
         with np.errstate(over="ignore"):
             history = best.history | {"objective": best.history["objective"] * unit**self.degree}
@@ -268,6 +268,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 )
             if value.min() < 0 and (name == "G0" or not self.signed):
                 raise ValueError(f"{name} of init has negative entries; it must be nonnegative.")
+            if not value.any():
+                raise ValueError(f"{name} of init is zero everywhere, and would stay so.")
             pair.append(value)
         return pair
 
@@ -280,9 +282,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 "raise max_iter, or tol."
             )
         elif found < self.n_clusters:
+            remedy = ', or set labels="kmeans"' if self.labels == "argmax" else ""
             message = (
                 f"Only {found} of n_clusters={self.n_clusters} clusters have samples: lower "
-                'n_clusters, or set labels="kmeans".'
+                f"n_clusters{remedy}."
             )
         else:
             return

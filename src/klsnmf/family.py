@@ -233,8 +233,8 @@ class GNMF(GraphFactorization):
     Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the
     Laplacian of a neighbour graph: neighbours get similar coefficients.
 
-    The usual setting in comparisons is α = 100, the best of 10 short starts and labels by k-means.
-    A graph that strong makes coefficients so smooth that the largest one says little:
+    The usual setting in comparisons is α = 100 and the best of 10 short random starts. A graph that
+    strong makes coefficients so smooth that the largest one says little:
     ``labels="kmeans"`` is worth a try.
 
     Parameters
