@@ -8,9 +8,9 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 
-def warn(message: str) -> None:
-    """A ConvergenceWarning, as if it came from where the user called the package."""
-    warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """A warning, as if it came from where the user called the package."""
+    warnings.warn(message, category, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:

@@ -28,11 +28,13 @@ def unit_of(X: Matrix, kernel: Any) -> float:
     It is 1 for data of moderate size, and for kernels that change with the unit of X in more
     than their width: only kernels of distances and angles do not.
     """
-    largest = _largest(X)
-    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
-    if abs(exponent) <= _MODERATE or kernel not in ("self-tuning", "rbf", "cosine"):
-        return 1.0
-    return float(np.ldexp(1.0, exponent))
+    return moderate_unit(largest_entry(X)) if kernel in ("self-tuning", "rbf", "cosine") else 1.0
+
+
+def moderate_unit(size: float) -> float:
+    """1, or the power of two just above numbers whose squares may overflow or vanish."""
+    exponent = int(np.frexp(size)[1]) if size > 0 else 0
+    return 1.0 if abs(exponent) <= _MODERATE else float(np.ldexp(1.0, exponent))
 
 
 def in_units(X: Matrix, unit: float) -> Matrix:
@@ -157,7 +159,8 @@ def check_start(init: Any, n: int, k: int, dtype: Any) -> dict[str, Array]:
     return start
 
 
-def _largest(X: Matrix) -> float:
-    """max |X|, without a copy."""
+def largest_entry(X: Matrix) -> float:
+    """max |X|, without a copy; entries that are NaN do not count."""
     values = X.data if sparse.issparse(X) else X
-    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    most = float(np.fmax.reduce(values, axis=None, initial=0))  # fmax and fmin pass over NaN
+    return max(most, -float(np.fmin.reduce(values, axis=None, initial=0)))

@@ -1,4 +1,4 @@
-"""The estimators, and the table of all methods."""
+"""The estimators of LS-NMF and KLS-NMF."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import kernels
@@ -321,11 +320,5 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     return estimator._evidence(X)
 
 
-#: Every method by its name: what comparisons, commands and tests choose from.
-METHODS: dict[str, type] = {
-    "kls-nmf": KLSNMF,
-    "ls-nmf": LSNMF,
-    "gls-nmf": GLSNMF,
-    "kmeans": KMeans,
-    "spectral": SpectralClustering,
-}
+# The table names the classes above, so it comes after them.
+from .methods import METHODS as METHODS  # noqa: E402

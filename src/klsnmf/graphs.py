@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 from ._typing import Array, Matrix
@@ -16,6 +17,9 @@ from .grams import SparseGram
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
+
+#: What a search for neighbours may take for distances; scikit-learn would take 1024.
+_MEGABYTES = 128
 
 #: Neighbours looked at beyond those asked for, and the relative difference that is a tie.
 SURPLUS = 8
@@ -40,7 +44,8 @@ def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
     m = min(n_neighbors, n - 1)
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
-    found: NDArray[np.intp] = NearestNeighbors(n_neighbors=m).fit(X).kneighbors(None, m, False)
+    with config_context(working_memory=_MEGABYTES):
+        found: NDArray[np.intp] = NearestNeighbors(n_neighbors=m).fit(X).kneighbors(None, m, False)
     return found
 
 

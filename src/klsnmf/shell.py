@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -43,6 +44,7 @@ from .fitting import (
     tidied,
 )
 from .grams import DenseGram, Gram, SparseGram, diffuse
+from .grams.data import canonical
 from .graphs import Graph, binary_graph, how_many_neighbors
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, weighted_sum
@@ -306,6 +308,8 @@ class LocalSimilarityNMF(
         """The samples as the kernel sees them."""
         if self.kernel == "precomputed":
             return X
+        if sparse.issparse(X):
+            X = canonical(X)
         return unit_rows(X) if self.row_norm == "l2" else in_units(X, unit)
 
     def _fit_kernel(

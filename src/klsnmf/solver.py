@@ -145,7 +145,7 @@ class _Fit:
             self.end(Status.COLLAPSED, "the numbers grew too large to compute with")
         elif runaway := self.model.runaway(self.state):
             self.end(Status.COLLAPSED, runaway)
-        elif tol > 0 and moved < max(tol * abs(loss), rounding):
+        elif tol > 0 and moved < max(tol * abs(loss), rounding) and self.model.settled(self.state):
             self.end(
                 Status.CONVERGED,
                 f"converged: the objective changed by less than {tol:g} of itself "
@@ -180,9 +180,13 @@ class _Batch:
             rows, k = starts[0][factor].shape
             if factor not in self.stacks:
                 self.stacks[factor] = operator.stack(count, rows, k)
-                for place, start in enumerate(starts):
-                    self.stacks[factor][place] = start[factor]
             self.stacks[product] = operator.stack(count, operator.shape[0], k)
+        for factor in models[0].factors:
+            blocks = [start[factor] for start in starts]
+            if factor in self.stacks:
+                np.stack(blocks, out=self.stacks[factor])
+            else:  # it is in no product, so any memory order will do
+                self.stacks[factor] = np.stack(blocks)
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 

@@ -45,6 +45,9 @@ class Model(Protocol):
     def labels(self, s: State) -> Labels:
         """The cluster of every sample."""
 
+    def settled(self, s: State) -> bool:
+        """Whether the fit may end here, once the loss stands still."""
+
     def runaway(self, s: State) -> str:
         """Why the numbers are about to overflow, in words; empty when they are not."""
 
@@ -76,17 +79,43 @@ def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
     return np.vecdot(A.T, B.T)
 
 
-def multiplied(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, k)
-    """V ∘ √(numerator / denominator), with a floor under the division; in place of denominator.
+def unit_columns(V: Array) -> Array:  # (n, k)
+    """V with columns of length 1; columns of zeros stay."""
+    length = np.sqrt(np.einsum("ik,ik->k", V, V))
+    return V / np.where(length > 0, length, 1)
+
+
+def quotient(numerator: Array, denominator: Array) -> Array:  # all (n, k)
+    """numerator / denominator, with a floor under the division; in place of denominator.
 
     The floor is far below any number that matters, and far enough above the smallest one
-    that the ratio stays finite: an entry of V that is zero must stay zero, not become NaN.
+    that the ratio stays finite: a factor's entry that is zero must stay zero, not become NaN.
     """
-    denominator += np.finfo(V.dtype).tiny ** 0.75
-    ratio = np.divide(numerator, denominator, out=denominator)
+    denominator += np.finfo(denominator.dtype).tiny ** 0.75
+    return np.divide(numerator, denominator, out=denominator)
+
+
+def scaled(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, k)
+    """V ∘ numerator / denominator, in place of denominator."""
+    ratio = quotient(numerator, denominator)
+    ratio *= V
+    return ratio
+
+
+def multiplied(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, k)
+    """V ∘ √(numerator / denominator), in place of denominator."""
+    ratio = quotient(numerator, denominator)
     np.sqrt(ratio, out=ratio)
     ratio *= V
     return ratio
+
+
+def plus(M: Array) -> Array:
+    return np.maximum(M, 0)
+
+
+def minus(M: Array) -> Array:
+    return np.maximum(-M, 0)
 
 
 def flushed(V: Array) -> Array:  # (n, k)

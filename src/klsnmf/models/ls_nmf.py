@@ -69,6 +69,10 @@ class LSNMF:
     def labels(self, s: State) -> Labels:  # (n,)
         return np.argmax(self.scores(s), axis=1)
 
+    def settled(self, s: State) -> bool:
+        """A loss that stands still is all that is waited for."""
+        return True
+
     def runaway(self, s: State) -> str:
         """Steps that descend stay bounded."""
         return ""

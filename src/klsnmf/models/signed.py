@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .._typing import Array
 from ..grams import Operator
-from .base import State, dot, flushed, multiplied, square
+from .base import State, dot, flushed, minus, multiplied, plus, square
 from .ls_nmf import LSNMF, ExactKLSNMF, SymmetricKLSNMF
 
 
@@ -60,11 +58,3 @@ class SignedKLSNMF(SymmetricKLSNMF, SignedLSNMF):
 @dataclass(frozen=True)
 class SignedExactKLSNMF(ExactKLSNMF, SignedLSNMF):
     """f with GᵀG = I for any symmetric K, its G step solved exactly."""
-
-
-def plus(M: Array) -> Array:
-    return np.maximum(M, 0)
-
-
-def minus(M: Array) -> Array:
-    return np.maximum(-M, 0)

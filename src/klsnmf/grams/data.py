@@ -1,0 +1,98 @@
+"""The samples themselves as a matrix of products: X, Xᵀ and the linear kernel XXᵀ."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array, Matrix
+from .base import Gram, Operator
+
+
+class Data(Operator):
+    """A matrix of shape (n, p), dense or in CSR form. It is neither copied nor changed."""
+
+    def __init__(self, X: Matrix) -> None:
+        self.X = canonical(X) if sparse.issparse(X) else X
+        self.shape = (X.shape[0], X.shape[1])
+        self.dtype = X.dtype
+        self.order = "C" if self.is_sparse else "F"
+        self.flops = 2.0 * self.values.size
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.X)
+
+    @property
+    def values(self) -> Array:
+        """The entries that are stored."""
+        return self.X.data if sparse.issparse(self.X) else self.X
+
+    @cached_property
+    def T(self) -> Data:
+        return Data(self.X.T)
+
+    def multiply(self, V: Array, out: Array) -> None:
+        if self.is_sparse:
+            for block, product in zip(V, out, strict=True):
+                product[...] = self.X @ np.ascontiguousarray(block)
+            return
+        # (XV)ᵀ = VᵀXᵀ: in this order every fit's block is contiguous, and one product serves all.
+        fits, p, k = V.shape
+        np.matmul(V.mT.reshape(fits * k, p), self.X.T, out=out.mT.reshape(fits * k, self.shape[0]))
+
+    @cached_property
+    def square_sum(self) -> float:
+        """‖X‖², added up in float64."""
+        return float(np.einsum("i,i->", *2 * (self.values.ravel(order="K"),), dtype=np.float64))
+
+    @cached_property
+    def row_square_sums(self) -> Array:  # (n,)
+        """‖x_i‖²."""
+        if sparse.issparse(self.X):
+            return np.asarray(self.X.power(2).sum(axis=1), self.dtype).ravel()
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+
+def canonical(X: Matrix) -> sparse.csr_array:
+    """X in CSR form with every entry stored once: its squares would be wrong otherwise."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+class LinearGram(Gram):
+    """K = XXᵀ for nonnegative X, by two products with X: K is never formed."""
+
+    nonnegative = True
+
+    def __init__(self, X: Matrix) -> None:
+        self.X = Data(X)
+        self.shape = (X.shape[0], X.shape[0])
+        self.dtype = X.dtype
+        self.order = self.X.order
+        self.flops = 2 * self.X.flops
+        self.diagonal = self.X.row_square_sums
+        self.largest = float(self.diagonal.max())  # |⟨x, y⟩| ≤ max(‖x‖², ‖y‖²)
+
+    def multiply(self, V: Array, out: Array) -> None:
+        middle = self.stack(V.shape[0], self.X.shape[1], V.shape[2])
+        self.X.T.multiply(V, middle)
+        self.X.multiply(middle, out)
+
+    def column(self, i: int) -> Array:
+        row = self.X.X[[i]]
+        product = self.X.X @ (row.toarray() if sparse.issparse(row) else row)[0]
+        return np.asarray(product)
+
+    @property
+    def positive(self) -> LinearGram:
+        return self
+
+    def smallest_distance(self) -> float:
+        """Distances between samples are what they are: never negative."""
+        return 0.0

@@ -1,0 +1,55 @@
+"""Kernel k-means: k-means in the space of the kernel, by assignments and means in turn.
+
+It is the problem of LS-NMF at λ = 0,
+
+    f(W, G) = ½ [tr K - 2 tr(WᵀKG) + tr(WᵀKW · GᵀG)],
+
+where a row of G has a single 1 and column k of W is 1/n_k on the n_k samples of cluster k: then
+2f adds up the squared distances of the samples to the means of their clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array, Labels
+from ..grams import Operator
+from .base import State, column_inner, inner
+from .ls_nmf import LSNMF
+
+
+@dataclass(frozen=True)
+class KernelKMeans(LSNMF):
+    """The batch algorithm of Lloyd. Neither step raises f if K is positive semidefinite."""
+
+    def products(self) -> dict[str, tuple[Operator, str]]:
+        return {"KW": (self.K, "W")}
+
+    def update_W(self, s: State) -> Array:
+        """The means; an empty cluster begins again at the sample that is furthest from its own."""
+        members = np.eye(s.G.shape[1], dtype=s.G.dtype)[np.argmax(s.G, axis=1)]
+        size = members.sum(axis=0)
+        empty = np.flatnonzero(size == 0)
+        if empty.size:
+            distance = self.K.diagonal - self.nearness(s).max(axis=1)
+            furthest = np.argsort(-distance, kind="stable")[: empty.size]
+            members[furthest, empty] = 1
+            size[empty] = 1
+        return members / size
+
+    def update_G(self, s: State) -> Array:
+        """Each sample goes to the nearest mean."""
+        return np.eye(s.G.shape[1], dtype=s.G.dtype)[self.labels(s)]
+
+    def nearness(self, s: State) -> Array:  # (n, k)
+        """2 KW_ik - C_kk, C = WᵀKW: what is left of -‖φ(x_i) - m_k‖² without K_ii."""
+        return 2 * s.KW - column_inner(s.W, s.KW)
+
+    def labels(self, s: State) -> Labels:
+        return np.argmax(self.nearness(s), axis=1)
+
+    def loss(self, s: State) -> float:
+        C, size = column_inner(s.W, s.KW), s.G.sum(axis=0)
+        return (self.K.trace - 2 * inner(s.G, s.KW) + float(C @ size)) / 2

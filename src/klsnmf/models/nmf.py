@@ -1,0 +1,102 @@
+"""NMF and WNMF: samples as nonnegative mixtures of nonnegative prototypes.
+
+    NMF     ‖X - GFᵀ‖²                       G, F ≥ 0
+    WNMF    Σ_ij M_ij (X - GFᵀ)²_ij          M ≥ 0; M_ij = 0 where X_ij is not known
+
+X is (n, p), G is (n, k) with the coefficients of the samples, F is (p, k) with the prototypes.
+The rules are those of Lee and Seung (2001), G first and then F with the new G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Array, Labels
+from ..grams import Data, Operator
+from .base import State, dot, flushed, inner, scaled, square, unit_columns
+
+
+@dataclass(frozen=True)
+class NMF:
+    """‖X - GFᵀ‖². Neither step ever raises it."""
+
+    X: Data
+
+    factors: ClassVar[tuple[str, ...]] = ("G", "F")
+
+    @property
+    def scale(self) -> float:
+        return self.X.square_sum
+
+    def products(self) -> dict[str, tuple[Operator, str]]:
+        return {"XF": (self.X, "F"), "XtG": (self.X.T, "G")}
+
+    def start(self, G: Array, F: Array) -> dict[str, Array]:  # (n, k), (p, k)
+        """All factors, from coefficients and prototypes to begin with."""
+        return {"G": G, "F": F}
+
+    def update_G(self, s: State) -> Array:
+        """G ← G ∘ XF / (G·FᵀF)."""
+        return flushed(scaled(s.G, s.XF, dot(s.G, square(s.F))))
+
+    def update_F(self, s: State) -> Array:
+        """F ← F ∘ XᵀG / (F·GᵀG)."""
+        return flushed(scaled(s.F, s.XtG, dot(s.F, square(s.G))))
+
+    def loss(self, s: State) -> float:
+        return self.X.square_sum - 2 * inner(s.G, s.XF) + inner(square(s.G), square(s.F))
+
+    def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
+        """X ≈ G Hᵀ as two arrays of shape (n, k) and (p, k), whatever the method's factors are."""
+        s = State(**s) if isinstance(s, Mapping) else s
+        return s.G, s.F
+
+    def labels(self, s: State) -> Labels:  # (n,)
+        """The largest coefficient of each sample, columns of G taken at length 1."""
+        G, _ = self.factorization(s)
+        return np.argmax(unit_columns(G), axis=1)
+
+    def settled(self, s: State) -> bool:
+        return True
+
+    def runaway(self, s: State) -> str:
+        return ""
+
+    def collapse(self, s: State) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class WNMF(NMF):
+    """Σ_ij M_ij (X - GFᵀ)²_ij; here X holds M ∘ X, with zeros where X is not known.
+
+    Neither step ever raises it. M = 1 is NMF, at a higher price.
+    """
+
+    M: Array  # (n, p)
+    known: float  # Σ_ij M_ij X²_ij
+
+    @property
+    def scale(self) -> float:
+        return self.known
+
+    def update_G(self, s: State) -> Array:
+        """G ← G ∘ (M∘X)F / (M∘GFᵀ)F."""
+        return flushed(scaled(s.G, s.XF, self.weighted(s) @ s.F))
+
+    def update_F(self, s: State) -> Array:
+        """F ← F ∘ (M∘X)ᵀG / (M∘GFᵀ)ᵀG."""
+        return flushed(scaled(s.F, s.XtG, self.weighted(s).T @ s.G))
+
+    def loss(self, s: State) -> float:
+        return self.known - 2 * inner(s.G, s.XF) + inner(self.weighted(s), s.G @ s.F.T)
+
+    def weighted(self, s: State) -> Array:  # (n, p)
+        """M ∘ GFᵀ."""
+        product = s.G @ s.F.T
+        product *= self.M
+        return product

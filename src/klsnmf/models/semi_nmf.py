@@ -1,0 +1,35 @@
+"""Semi-NMF: nonnegative coefficients, prototypes of any sign.
+
+    ‖X - GFᵀ‖²,    G ≥ 0,
+
+for data of any sign. The rules are those of Ding, Li and Jordan (2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array
+from .base import State, dot, flushed, minus, multiplied, plus, square
+from .nmf import NMF
+
+
+@dataclass(frozen=True)
+class SemiNMF(NMF):
+    """‖X - GFᵀ‖² with F free. Neither step ever raises it."""
+
+    factors = ("F", "G")
+
+    def update_F(self, s: State) -> Array:
+        """F = XᵀG (GᵀG)⁻¹: the best F there is."""
+        # The pseudoinverse also serves where columns of G are zero, or alike.
+        return dot(s.XtG, np.linalg.pinv(square(s.G), hermitian=True).astype(s.G.dtype))
+
+    def update_G(self, s: State) -> Array:
+        """G ← G ∘ √( ((XF)⁺ + G(FᵀF)⁻) / ((XF)⁻ + G(FᵀF)⁺) )."""
+        FF = square(s.F)
+        up = plus(s.XF) + dot(s.G, minus(FF))
+        down = minus(s.XF) + dot(s.G, plus(FF))
+        return flushed(multiplied(s.G, up, down))
