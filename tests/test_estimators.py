@@ -153,7 +153,7 @@ def test_sparse_is_dense_when_all_neighbours_are_kept(seed, solver):
 def test_precomputed_is_the_kernel_itself(seed):
     X, _ = rays(seed)
     options = {"init": "spectral", "diffusion": 0, "random_state": seed, "max_iter": 3000}
-    direct = KLSNMF(3, **options).fit(X)
+    direct = KLSNMF(3, row_norm="l2", **options).fit(X)
     K = fit_kernel(unit(X), "self-tuning", "auto", 10)[0].K
     for matrix in (K, sparse.csr_matrix(K), sparse.coo_array(K), K.toarray()):
         model = KLSNMF(3, kernel="precomputed", **options).fit(matrix)

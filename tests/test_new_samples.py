@@ -147,7 +147,7 @@ def test_diffusion_of_a_precomputed_kernel(seed):
     X, _ = rays(seed)
     K, _ = fit_kernel(unit(X), "self-tuning", "auto", 10)
     options = {"init": "spectral", "random_state": seed, "tol": 0, "max_iter": 50}
-    direct = KLSNMF(3, diffusion=4, **options).fit(X)
+    direct = KLSNMF(3, diffusion=4, row_norm="l2", **options).fit(X)
     for matrix in (K.K, K.K.toarray()):
         model = KLSNMF(3, kernel="precomputed", diffusion=4, **options).fit(matrix)
         np.testing.assert_allclose(model.G_, direct.G_, rtol=1e-6, atol=1e-9)

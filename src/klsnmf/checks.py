@@ -18,6 +18,9 @@ from .kernels import WIDE
 #: Largest powers of two that data may be away from 1 before they are rescaled.
 _MODERATE = 32
 
+#: Scaling rows to length 1 costs one of so many dimensions at most.
+_MANY_FEATURES = 20
+
 #: Up to this many samples all eigenvalues are computed.
 _FEW = 400
 
@@ -40,6 +43,18 @@ def moderate_unit(size: float) -> float:
 def in_units(X: Matrix, unit: float) -> Matrix:
     """X / unit, without a copy where there is nothing to do."""
     return X if unit == 1.0 else X / np.asarray(unit, X.dtype)
+
+
+def choose_row_norm(X: Matrix) -> str | None:
+    """row_norm="auto": "l2" for amounts, numbers that are never negative, of 20 features or more.
+
+    Amounts, such as intensities, counts or tf-idf, say what a sample is by their proportions; their
+    sum says how bright, long or large it is. Coordinates, which can be negative, mean
+    themselves. Scaling takes one of the dimensions away: too many where there are few.
+    """
+    values = X.data if sparse.issparse(X) else X
+    amounts = X.shape[1] >= _MANY_FEATURES and values.min(initial=0) >= 0
+    return "l2" if amounts else None
 
 
 def unit_rows(X: Matrix) -> Matrix:

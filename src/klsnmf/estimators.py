@@ -46,9 +46,11 @@ class KLSNMF(LocalSimilarityNMF):
         n_samples / n_clusters if that is less, and at least 3.
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "auto" is 4 for the self-tuning kernel, 0 for the others.
-    row_norm : "l2" or None, default="l2"
-        Scale the samples to length 1 before the kernel, or leave them.
+        S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: 4,
+        doubled until tr(S^t) ≤ 4 n_clusters, with at most 8000 samples.
+    row_norm : "l2", None or "auto", default="auto"
+        Scale the samples to length 1 before the kernel, or leave them. "auto" scales amounts, that
+        is X with no negative entry, of 20 features or more (see ``row_norm_``).
     graph_weight : float, default=0.0
         γ of GLS-NMF, which adds γ/2 tr(GᵀLG), L the Laplacian of a neighbour graph.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
@@ -95,6 +97,8 @@ class KLSNMF(LocalSimilarityNMF):
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
     diffusion_ : int
         Steps of diffusion taken, if any.
+    row_norm_ : "l2" or None
+        How the samples were scaled.
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights of the kernels; they sum to 1. A kernel weighs the more the better the clusters
         explain its variance, compared with the best that as many clusters could do.
@@ -129,7 +133,7 @@ class KLSNMF(LocalSimilarityNMF):
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         graph_weight: float = 0.0,
         graph_neighbors: Any = 5,
         solver: str = "auto",
@@ -172,7 +176,7 @@ class GLSNMF(KLSNMF):
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         graph_weight: float = 1.0,
         graph_neighbors: Any = 5,
         solver: str = "auto",
@@ -243,7 +247,7 @@ class LSNMF(LocalSimilarityNMF):
         lam: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         graph_weight: float = 0.0,
         graph_neighbors: Any = 5,
         solver: str = "auto",

@@ -94,8 +94,8 @@ class CNMF(KernelFactorization):
     Parameters
     ----------
     n_clusters : int, default=8
-    row_norm : "l2" or None, default="l2"
-        Scale the samples to length 1 first, or leave them.
+    row_norm : "l2", None or "auto", default="auto"
+        Scale the samples to length 1 first, or leave them; "auto" as in :class:`KLSNMF`.
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
@@ -123,7 +123,7 @@ class CNMF(KernelFactorization):
         self,
         n_clusters: int = 8,
         *,
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         labels: str = "argmax",
         init: Any = "auto",
         n_init: int = 10,
@@ -184,7 +184,7 @@ class KNMF(KernelFactorization):
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         labels: str = "argmax",
         init: Any = "auto",
         n_init: int = 10,
@@ -240,7 +240,7 @@ class KernelKMeans(KernelMethod):
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
         diffusion: int | str = "auto",
-        row_norm: str | None = "l2",
+        row_norm: str | None = "auto",
         init: Any = "auto",
         n_init: int = 10,
         max_iter: int = 1000,

@@ -20,7 +20,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import memory
 from ._typing import Array, Matrix
-from .grams import DenseGram, Diffusion, SparseGram
+from .grams import DenseGram, Diffusion, SparseGram, power
 from .grams.diffused import inverse_root, row_lengths
 from .graphs import (
     SURPLUS,
@@ -43,6 +43,9 @@ WIDE = 0.02
 
 #: Distances held at once between new samples and old ones.
 _BLOCK = 2**23
+
+#: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
+_FEW_STEPS = 16
 
 #: A kernel of the user's: k(X, Y) -> array of shape (len(X), len(Y)).
 KernelFunction = Callable[[Any, Any], Array]
@@ -335,10 +338,15 @@ class DiffusedKernel:
         k = sparse.csr_array(k)
         step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k
         step = step @ sparse.diags_array(inverse_root(self.diffusion.degrees)[:, 0])
-        V, half = self.diffusion.c * W, step
+        V, S = self.diffusion.c * W, self.diffusion.S
         for _ in range(self.diffusion.steps - 1):
-            V = self.diffusion.S @ V
-        for _ in range(self.diffusion.steps // 2 - 1):
-            half = half @ self.diffusion.S
+            V = S @ V
+        rest = self.diffusion.steps // 2 - 1
+        if rest <= _FEW_STEPS:
+            half = step
+            for _ in range(rest):
+                half = half @ S
+        else:
+            half = step @ power(S, rest)
         length = np.sqrt(np.maximum(row_lengths(half), np.finfo(W.dtype).tiny))
         return np.asarray(step @ V) / length[:, None], np.ones_like(own)

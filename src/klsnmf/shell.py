@@ -25,12 +25,10 @@ from . import kernels
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .checks import (
-    check_definite,
-    check_gram,
     check_graph,
     check_start,
+    choose_row_norm,
     in_units,
-    precomputed_gram,
     unit_of,
     unit_rows,
 )
@@ -43,28 +41,29 @@ from .fitting import (
     screened,
     tidied,
 )
-from .grams import DenseGram, Gram, SparseGram, diffuse
+from .grams import Gram
 from .grams.data import canonical
-from .graphs import Graph, binary_graph, how_many_neighbors
+from .graphs import Graph, binary_graph
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, weighted_sum
 from .models.new_samples import NewSamples
 from .selection import Evidence, gather
 from .solver import Callback, Solution, Status
+from .views import KernelParameters
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
 AUTO_LAM = 0.01
-
-#: diffusion="auto", where the kernel is meant for it. Fewer steps leave detail that the objective
-#: follows instead of the clusters; more make clusters equally large, whether they are or not.
-AUTO_DIFFUSION = 4
 
 #: n_init="auto" where all starts are fitted to the end.
 AUTO_STARTS = 8
 
 
 class LocalSimilarityNMF(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    KernelParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """What KLSNMF and LSNMF share."""
 
@@ -73,7 +72,7 @@ class LocalSimilarityNMF(
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "row_norm": [StrOptions({"l2"}), None],
+        "row_norm": [StrOptions({"l2", "auto"}), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "graph_neighbors": [
             Interval(Integral, 1, None, closed="left"),
@@ -92,10 +91,6 @@ class LocalSimilarityNMF(
 
     n_clusters: int | str
     lam: float | str
-    kernel: Any
-    radius: float | str
-    n_neighbors: int | str | None
-    diffusion: int | str
     row_norm: str | None
     graph_weight: float
     graph_neighbors: Any
@@ -112,6 +107,7 @@ class LocalSimilarityNMF(
     labels_: Labels
     W_: Array
     G_: Array
+    row_norm_: str | None
     _kernel: Any
     _unit: float
     _new: NewSamples
@@ -178,7 +174,7 @@ class LocalSimilarityNMF(
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._kernel.product(self._scaled(X, self._unit), self.W_)
+        return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
@@ -216,7 +212,7 @@ class LocalSimilarityNMF(
             raise
 
     def _fit_all(self, estimators: Sequence[LocalSimilarityNMF], X: Any) -> None:
-        X, samples, unit = self._samples(X)
+        X, samples, row_norm, unit = self._samples(X)
         local = any(estimator.lam != 0 for estimator in estimators)
         k, evidence = self._count(samples, unit)
         if X.shape[0] < k:
@@ -247,21 +243,24 @@ class LocalSimilarityNMF(
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._keep(X, view, unit, lam, solution)
-            estimator.__dict__.update(seen, n_clusters_=k, kernel_weights_=weights)
+            estimator.__dict__.update(
+                seen, n_clusters_=k, kernel_weights_=weights, row_norm_=row_norm
+            )
             if evidence is not None:
                 estimator.n_clusters_evidence_ = evidence
 
     def _mixture(self, views: Sequence[View], k: int) -> Mixture:
         return Mixture(views, k, check_random_state(self.random_state))
 
-    def _samples(self, X: Any) -> tuple[Matrix, Matrix, float]:
-        """X checked, X as the kernel sees it, and its unit."""
+    def _samples(self, X: Any) -> tuple[Matrix, Matrix, str | None, float]:
+        """X checked, X as the kernel sees it, how its rows were scaled, and its unit."""
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        unit = 1.0 if self.row_norm == "l2" else unit_of(X, self.kernel)
-        return X, self._scaled(X, unit), unit
+        row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
+        unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
+        return X, self._scaled(X, row_norm, unit), row_norm, unit
 
     def _evidence(self, X: Any) -> Evidence:
-        _, samples, unit = self._samples(X)
+        _, samples, _, unit = self._samples(X)
         return self._weigh(samples, unit)
 
     def _count(self, X: Matrix, unit: float) -> tuple[int, Evidence | None]:
@@ -280,64 +279,13 @@ class LocalSimilarityNMF(
         )
         return gather(base, check_random_state(self.random_state))
 
-    def _kernels(self) -> list[Any]:
-        """The kernels, one or several."""
-        if not isinstance(self.kernel, list | tuple):
-            return [self.kernel]
-        if not self.kernel:
-            raise ValueError("kernel is an empty list; it must hold at least one kernel.")
-        for kernel in self.kernel:
-            if not callable(kernel) and kernel not in kernels.KERNELS:
-                raise ValueError(
-                    f"kernel={self.kernel!r} holds {kernel!r}; a list of kernels holds functions "
-                    f"and names among {', '.join(kernels.KERNELS)}."
-                )
-        return list(self.kernel)
-
-    def _view(self, kernel: Any, X: Matrix, unit: float, k: int | None, local: bool) -> View:
-        """A kernel on the samples; with k = None as far as it does not depend on k."""
-        base, fitted = self._fit_kernel(kernel, X, unit, k)
-        check_gram(base, local=local)
-        if not base.nonnegative and (kernel == "precomputed" or callable(kernel)):
-            check_definite(base)
-        if k is None:
-            return View(base, base, fitted)
-        return View(base, *self._diffuse(kernel, base, fitted))
-
-    def _scaled(self, X: Matrix, unit: float) -> Matrix:
+    def _scaled(self, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
         """The samples as the kernel sees them."""
         if self.kernel == "precomputed":
             return X
         if sparse.issparse(X):
             X = canonical(X)
-        return unit_rows(X) if self.row_norm == "l2" else in_units(X, unit)
-
-    def _fit_kernel(
-        self, kernel: Any, X: Matrix, unit: float, k: int | None
-    ) -> tuple[DenseGram | SparseGram, Any]:
-        if kernel == "precomputed":
-            K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
-        radius = self.radius if self.radius == "auto" else float(self.radius) / unit
-        n_neighbors: Any = self.n_neighbors
-        if n_neighbors == "auto":
-            n_neighbors = how_many_neighbors(X.shape[0], k) if kernel == "self-tuning" else None
-        return kernels.fit_kernel(X, kernel, radius, n_neighbors)
-
-    def _diffuse(self, kernel: Any, base: DenseGram | SparseGram, fitted: Any) -> tuple[Gram, Any]:
-        """K after some steps of diffusion, if there are any."""
-        steps: Any = self.diffusion
-        if steps == "auto":
-            steps = AUTO_DIFFUSION if kernel == "self-tuning" else 0
-        if steps == 0:
-            return base, fitted
-        if not base.nonnegative:
-            raise ValueError(
-                f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
-                "set diffusion=0."
-            )
-        K, diffusion = diffuse(base.K, steps)
-        return K, kernels.DiffusedKernel(fitted, diffusion)
+        return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
     def _problem(self, X: Matrix, view: View, k: int) -> Problem:
         """What all fits share; starts come from K before diffusion."""

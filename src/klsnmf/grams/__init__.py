@@ -3,7 +3,7 @@
 from .base import Gram, Operator
 from .data import Data, LinearGram
 from .dense import DenseGram
-from .diffused import DiffusedGram, Diffusion, diffuse
+from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough, power
 from .sparse import SparseGram
 
 __all__ = [
@@ -16,4 +16,6 @@ __all__ = [
     "Operator",
     "SparseGram",
     "diffuse",
+    "diffuse_enough",
+    "power",
 ]

@@ -24,6 +24,14 @@ from .dense import DenseGram
 _FORMED_PER_STEP = 1000
 _MOST_FORMED = 8000
 
+#: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
+_FEWEST_STEPS = 4
+_MOST_STEPS = 8192
+_ENOUGH = 4
+
+#: A power of S with more than this share of its entries filled is kept dense.
+_FILLED = 0.1
+
 #: Rows of S^(t/2) computed together when only their lengths are wanted.
 _ROWS = 2048
 
@@ -80,13 +88,57 @@ def diffuse(K: Matrix, steps: int) -> tuple[Gram, Diffusion]:
         raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
     S, degrees = normalized(K)
     if not _worth_forming(S, steps):
-        diffusion = Diffusion(S, degrees, steps, inverse_root(_diagonal_of_power(S, steps)))
-        return DiffusedGram(diffusion), diffusion
-    half: Any = S.toarray() if sparse.issparse(S) else S
-    for _ in range(steps // 2 - 1):
-        half = S @ half
+        return _lazy(S, degrees, steps)
+    return _formed(S, degrees, steps, power(S, steps // 2))
+
+
+def diffuse_enough(K: Matrix, k: int) -> tuple[Gram, Diffusion]:
+    """The Gram of K_t with as many steps as k clusters need: 4, doubled until tr(S^t) ≤ 4k.
+
+    tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
+    number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
+    the objective would follow instead of the clusters. Round clusters need 4 or 8 steps, long
+    thin curves hundreds. With too many samples for an array, 4 steps are taken.
+    """
+    S, degrees = normalized(K)
+    steps, half = _FEWEST_STEPS, S @ S
+    while (
+        row_lengths(half).sum() > _ENOUGH * k
+        and steps < _MOST_STEPS
+        and _worth_forming(S, 2 * steps)
+    ):
+        steps, half = 2 * steps, _squared(half)
+    if not _worth_forming(S, steps):
+        return _lazy(S, degrees, steps)
+    return _formed(S, degrees, steps, half)
+
+
+def power(S: Any, m: int) -> Any:  # (n, n)
+    """S^m, by squaring."""
+    done = S
+    for digit in bin(m)[3:]:
+        done = _squared(done)
+        if digit == "1":
+            done = S @ done
+    return done
+
+
+def _squared(A: Any) -> Any:
+    """A², dense once it is no longer sparse."""
+    if sparse.issparse(A) and A.nnz > _FILLED * A.shape[0] ** 2:
+        A = A.toarray()
+    return A @ A
+
+
+def _lazy(S: Any, degrees: Array, steps: int) -> tuple[Gram, Diffusion]:
+    diffusion = Diffusion(S, degrees, steps, inverse_root(_diagonal_of_power(S, steps)))
+    return DiffusedGram(diffusion), diffusion
+
+
+def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffusion]:
+    """K_t as an array, from S^(t/2)."""
     diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
-    half = diffusion.c * half
+    half = diffusion.c * (half.toarray() if sparse.issparse(half) else half)
     full = half @ half.T
     full *= np.sqrt(np.finfo(full.dtype).tiny) < full  # no subnormal products later
     np.fill_diagonal(full, diffusion.c[:, 0] > 0)

@@ -1,0 +1,74 @@
+"""From parameters to kernels: the part of the estimators that makes K."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import kernels
+from ._typing import Matrix
+from .checks import check_definite, check_gram, precomputed_gram
+from .grams import DenseGram, Gram, SparseGram, diffuse, diffuse_enough
+from .graphs import how_many_neighbors
+from .mixing import View
+
+
+class KernelParameters:
+    """The parameters kernel, radius, n_neighbors and diffusion, and what they make of samples."""
+
+    kernel: Any
+    radius: float | str
+    n_neighbors: int | str | None
+    diffusion: int | str
+
+    def _kernels(self) -> list[Any]:
+        """The kernels, one or several."""
+        if not isinstance(self.kernel, list | tuple):
+            return [self.kernel]
+        if not self.kernel:
+            raise ValueError("kernel is an empty list; it must hold at least one kernel.")
+        for kernel in self.kernel:
+            if not callable(kernel) and kernel not in kernels.KERNELS:
+                raise ValueError(
+                    f"kernel={self.kernel!r} holds {kernel!r}; a list of kernels holds functions "
+                    f"and names among {', '.join(kernels.KERNELS)}."
+                )
+        return list(self.kernel)
+
+    def _view(self, kernel: Any, X: Matrix, unit: float, k: int | None, local: bool) -> View:
+        """A kernel on the samples; with k = None as far as it does not depend on k."""
+        base, fitted = self._fit_kernel(kernel, X, unit, k)
+        check_gram(base, local=local)
+        if not base.nonnegative and (kernel == "precomputed" or callable(kernel)):
+            check_definite(base)
+        if k is None:
+            return View(base, base, fitted)
+        return View(base, *self._diffuse(kernel, base, fitted, k))
+
+    def _fit_kernel(
+        self, kernel: Any, X: Matrix, unit: float, k: int | None
+    ) -> tuple[DenseGram | SparseGram, Any]:
+        if kernel == "precomputed":
+            K = precomputed_gram(X)
+            return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
+        radius = self.radius if self.radius == "auto" else float(self.radius) / unit
+        n_neighbors: Any = self.n_neighbors
+        if n_neighbors == "auto":
+            n_neighbors = how_many_neighbors(X.shape[0], k) if kernel == "self-tuning" else None
+        return kernels.fit_kernel(X, kernel, radius, n_neighbors)
+
+    def _diffuse(
+        self, kernel: Any, base: DenseGram | SparseGram, fitted: Any, k: int
+    ) -> tuple[Gram, Any]:
+        """K after some steps of diffusion, if there are any."""
+        steps: Any = self.diffusion
+        if steps == 0 or (steps == "auto" and kernel != "self-tuning"):
+            return base, fitted
+        if not base.nonnegative:
+            raise ValueError(
+                f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
+                "set diffusion=0."
+            )
+        K, diffusion = diffuse_enough(base.K, k) if steps == "auto" else diffuse(base.K, steps)
+        return K, kernels.DiffusedKernel(fitted, diffusion)
