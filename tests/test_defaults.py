@@ -1,0 +1,373 @@
+"""Good answers without labels: planted shapes, starts, k, several kernels."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+
+from klsnmf import KLSNMF, n_clusters_evidence, path
+from klsnmf.checks import choose_row_norm
+from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, screened
+from klsnmf.grams import DenseGram, diffuse_enough
+from klsnmf.graphs import how_many_neighbors
+from klsnmf.inits import how_many_starts, starts
+from klsnmf.kernels import fit_kernel
+from klsnmf.metrics import accuracy
+from klsnmf.mixing import explained, most_explained
+from klsnmf.solver import Status
+
+from .naive import mixing as naive
+
+SEEDS = range(8)
+
+
+def linked_rings(n, seed):
+    """Two rings in space, each through the middle of the other."""
+    rng = np.random.default_rng(seed)
+    t, y = rng.uniform(0, 2 * np.pi, n), np.arange(n) % 2
+    one = np.stack([np.cos(t), np.sin(t), 0 * t], axis=1)
+    two = np.stack([1 + np.cos(t), 0 * t, np.sin(t)], axis=1)
+    return np.where(y[:, None] == 0, one, two) + 0.05 * rng.normal(size=(n, 3)), y
+
+
+PLANTED = {
+    "squares": lambda s: make_blobs(
+        240, centers=[[0, 0], [7, 0], [0, 7], [7, 7]], n_features=2, random_state=s
+    ),
+    "many features": lambda s: make_blobs(
+        200, centers=10 * np.eye(5, 40), cluster_std=1.5, random_state=s
+    ),
+    "rings": lambda s: make_circles(300, noise=0.05, factor=0.45, random_state=s),
+    "linked rings": lambda s: linked_rings(400, s),
+    "moons": lambda s: make_moons(300, noise=0.06, random_state=s),
+}
+
+
+def labels_of(X, k, seed=0, **params):
+    return KLSNMF(k, random_state=seed, **params).fit(X).labels_
+
+
+# --------------------------------------------------------------------------- planted clusters
+
+
+@pytest.mark.parametrize("shape", PLANTED)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_planted_clusters_are_recovered(shape, seed):
+    X, y = PLANTED[shape](seed)
+    assert accuracy(y, labels_of(X, y.max() + 1, seed)) > 0.98
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_scale_and_translation_change_nothing(seed):
+    X, _ = make_blobs(150, centers=4, n_features=5, random_state=seed)
+    plain = labels_of(X, 4, seed)
+    for other in (3.7 * X, X + np.array([1.0, -2, 3, 0, 50]), 1e-3 * X - 7):
+        np.testing.assert_array_equal(labels_of(other, 4, seed), plain)
+    # The width of "rbf" follows the data too, unless it is given.
+    rbf = labels_of(X, 4, seed, kernel="rbf")
+    np.testing.assert_array_equal(labels_of(5 * X + 2, 4, seed, kernel="rbf"), rbf)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_amounts_are_told_apart_by_their_proportions(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(120) % 3
+    X = 5 * np.eye(3, 30)[y] + rng.uniform(0, 1, size=(120, 30))
+    brightness = rng.uniform(0.2, 5, size=(120, 1))
+    model = KLSNMF(3, random_state=seed).fit(brightness * X)
+    assert model.row_norm_ == "l2"
+    assert accuracy(y, model.labels_) == 1
+
+
+def test_rows_are_scaled_where_x_holds_amounts():
+    X = np.random.default_rng(0).uniform(size=(10, 20))
+    assert choose_row_norm(X) == "l2"
+    assert choose_row_norm(sparse.csr_array(X)) == "l2"
+    assert choose_row_norm(X[:, :19]) is None
+    assert choose_row_norm(X - 0.1) is None
+    model = KLSNMF(2, random_state=0).fit(X[:, :3])
+    assert model.row_norm_ is None
+    np.testing.assert_array_equal(model.predict(X[:, :3]), model.labels_)
+    for row_norm in ("l2", None):
+        assert KLSNMF(2, row_norm=row_norm).fit(X).row_norm_ == row_norm
+
+
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_duplicates_share_a_cluster_and_an_isolated_sample_gets_one(seed):
+    X, y = make_blobs(120, centers=10 * np.eye(3, 4), random_state=seed)
+    far = X[:1] + 1e3
+    labels = labels_of(np.vstack([X, np.repeat(X[:1], 15, axis=0), X[5:10], far]), 3, seed)
+    assert set(labels[120:135]) == {labels[0]}
+    np.testing.assert_array_equal(labels[135:140], labels[5:10])
+    assert accuracy(y, labels[:120]) > 0.95
+    assert 0 <= labels[-1] < 3
+
+
+# ------------------------------------------------------------------------- rules of the defaults
+
+
+def test_neighbours_are_at_most_half_a_cluster():
+    assert [how_many_neighbors(1000, k) for k in (None, 10, 50, 60, 100, 500)] == [
+        10,
+        10,
+        10,
+        8,
+        5,
+        3,
+    ]
+    X, _ = make_blobs(60, centers=10, random_state=0)
+    dense = KLSNMF(10, n_neighbors=3, random_state=0).fit(X)
+    np.testing.assert_array_equal(KLSNMF(10, random_state=0).fit(X).labels_, dense.labels_)
+
+
+@pytest.mark.parametrize("shape", ["rings", "squares"])
+@pytest.mark.parametrize("k", [2, 4, 30])
+def test_diffusion_goes_on_until_little_detail_is_left(shape, k):
+    X, _ = PLANTED[shape](0)
+    K = fit_kernel(X, "self-tuning", "auto", 10)[0].K
+    gram, diffusion = diffuse_enough(K, k)
+    steps = naive.enough_steps(K.toarray(), k)
+    assert diffusion.steps == steps
+    np.testing.assert_allclose(gram.K, naive.diffused(K.toarray(), steps), atol=1e-7)
+
+
+def test_too_many_samples_for_an_array_take_four_steps(monkeypatch):
+    X, _ = PLANTED["rings"](0)
+    K = fit_kernel(X, "self-tuning", "auto", 10)[0].K
+    monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 100)
+    gram, diffusion = diffuse_enough(K, 2)
+    assert diffusion.steps == 4
+    expected = naive.diffused(K.toarray(), 4)
+    np.testing.assert_allclose(gram.dot(np.eye(len(X))), expected, atol=1e-9)
+
+
+def test_new_samples_take_as_many_steps():
+    X, _ = PLANTED["rings"](1)
+    model = KLSNMF(2, random_state=0).fit(X)
+    assert model.diffusion_ > 32
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_number_of_starts():
+    assert [how_many_starts(1000, k) for k in (1, 10, 20, 80, 500)] == [64, 64, 32, 8, 8]
+    assert how_many_starts(10**6, 20) == 3
+    assert how_many_starts(10**8, 100) == 2
+
+
+def digits_problem(count, seed=0):
+    X = load_digits().data[::4]
+    K = fit_kernel(X, "self-tuning", "auto", 10)[0]
+    found = starts(X, K, 10, "auto", count, np.random.RandomState(seed))
+    phases = choose_phases("auto", K, orthogonal=True, graph=None, graph_weight=0)
+    return Problem(K, found, phases, 200, 1e-4)
+
+
+def test_the_best_starts_of_each_kind_go_on():
+    problem = digits_problem(24)
+    kept = screened(problem).starts
+    assert [start.way for start in kept] == ["spectral"] * FINALISTS + ["kmeans"] * FINALISTS
+    # They are as good as nearly all of those that were left out.
+    every = best_by_lam(problem, [0.0])[0].objective
+    assert best_by_lam(screened(problem), [0.0])[0].objective < every * 1.002
+
+
+def test_few_starts_are_not_screened():
+    problem = digits_problem(4)
+    assert screened(problem) is problem
+
+
+def test_a_callback_can_stop_the_screening():
+    phases = []
+
+    def stop(progress):
+        phases.append(progress.phase)
+        return True
+
+    X = load_digits().data[::6]
+    model = KLSNMF(10, random_state=0, callback=stop).fit(X)
+    assert phases[0] == "screening"
+    assert len(phases) <= 2
+    assert model.verdict_ == "stopped by the callback"
+
+
+def test_path_is_the_same_as_single_fits_after_screening():
+    X = load_digits().data[::6]
+    for model in path(X, 10, lams=[0.0, 1e-4], random_state=0):
+        alone = KLSNMF(10, lam=model.lam, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, alone.labels_)
+        assert model.objective_ == pytest.approx(alone.objective_, rel=1e-6)
+
+
+def test_the_status_of_a_screened_start_is_not_kept():
+    solution = best_by_lam(screened(digits_problem(12)), [0.0])[0]
+    assert solution.status in (Status.CONVERGED, Status.EXHAUSTED)
+    assert "screening" not in solution.history["solver"]
+
+
+# ---------------------------------------------------------------------------- how many clusters
+
+
+@pytest.mark.parametrize("k", [2, 3, 6, 12])
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_the_number_of_clear_clusters_is_found(k, seed):
+    X, y = make_blobs(40 * k, centers=12 * np.eye(k, 15), cluster_std=1.0, random_state=seed)
+    model = KLSNMF("auto", random_state=seed).fit(X)
+    assert model.n_clusters_ == k
+    assert accuracy(y, model.labels_) > 0.98
+    evidence = model.n_clusters_evidence_
+    assert evidence.chosen == k
+    assert evidence.candidates[np.argmax(evidence.eigengap)] == k
+    assert evidence.stability[k - 2] > 0.95
+    assert (np.diff(evidence.eigenvalues) <= 1e-9).all()
+
+
+def test_digits_are_about_ten():
+    X = load_digits().data
+    evidence = n_clusters_evidence(X, random_state=0)
+    assert abs(evidence.chosen - 10) <= 2
+    shapes = {len(evidence.candidates), len(evidence.eigengap), len(evidence.stability)}
+    assert shapes == {len(evidence.objective)} == {24}
+    assert len(evidence.eigenvalues) == 26
+    assert (np.diff(evidence.objective) < 0.01).all()
+    assert ((evidence.stability > -0.1) & (evidence.stability <= 1)).all()
+
+
+def test_more_pieces_than_candidates_widen_the_search():
+    X, _ = make_blobs(360, centers=100 * np.eye(36, 40), cluster_std=1.0, random_state=0)
+    assert n_clusters_evidence(X, random_state=0, n_neighbors=4).chosen == 36
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
+def test_few_samples_have_few_clusters(n):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    if n == 1:
+        X = np.ones((1, 3))
+    model = KLSNMF("auto", random_state=0).fit(X)
+    assert 1 <= model.n_clusters_ <= max(1, n // 4)
+    assert len(np.unique(model.labels_)) <= model.n_clusters_
+
+
+def test_evidence_is_there_only_when_it_was_asked_for():
+    X, _ = make_blobs(60, centers=3, random_state=0)
+    model = KLSNMF("auto", random_state=0).fit(X)
+    model.set_params(n_clusters=3).fit(X)
+    assert model.n_clusters_ == 3
+    assert not hasattr(model, "n_clusters_evidence_")
+
+
+def test_the_number_of_clusters_of_a_precomputed_kernel():
+    X, _ = make_blobs(90, centers=12 * np.eye(3, 4), random_state=0)
+    K = rbf_kernel(X, gamma=0.05)
+    assert KLSNMF("auto", kernel="precomputed", random_state=0).fit(K).n_clusters_ == 3
+
+
+# ------------------------------------------------------------------------------ several kernels
+
+
+def noise_kernel(seed, dims):
+    """A kernel that knows nothing of the samples, but is one: of random numbers for each."""
+
+    def numbers(X):
+        keys = [np.frombuffer(row.tobytes(), np.uint32) for row in np.ascontiguousarray(X)]
+        return np.array([np.random.default_rng([seed, *key]).normal(size=dims) for key in keys])
+
+    return lambda X, Y: rbf_kernel(numbers(X), numbers(Y), gamma=1 / dims)
+
+
+def clear(seed):
+    return make_blobs(120, centers=8 * np.eye(3, 6), random_state=seed)
+
+
+@pytest.mark.parametrize("kernel", ["self-tuning", "rbf", "linear"])
+def test_one_kernel_in_a_list_is_that_kernel_exactly(kernel):
+    X, _ = clear(0)
+    alone = KLSNMF(3, kernel=kernel, random_state=0, max_iter=3000).fit(X)
+    listed = KLSNMF(3, kernel=[kernel], random_state=0, max_iter=3000).fit(X)
+    for name in ("labels_", "W_", "G_", "objective_", "lam_", "kernel_weights_"):
+        np.testing.assert_array_equal(getattr(listed, name), getattr(alone, name))
+    np.testing.assert_array_equal(alone.kernel_weights_, [1.0])
+
+
+@pytest.mark.parametrize("dims", [3, 10, 200])
+@pytest.mark.parametrize("informative", ["self-tuning", "rbf"])
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_a_kernel_of_noise_is_dropped(seed, informative, dims):
+    X, y = clear(seed)
+    model = KLSNMF(3, kernel=[informative, noise_kernel(seed, dims)], random_state=seed).fit(X)
+    assert model.kernel_weights_[0] > 0.95
+    assert model.kernel_weights_.sum() == pytest.approx(1)
+    assert accuracy(y, model.labels_) > 0.98
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_the_informative_of_two_kernels_weighs_more(seed):
+    X, y = clear(seed)
+    blurred = np.random.default_rng(seed).normal(size=X.shape) * 6
+
+    def worse(A, B):
+        rows = {row.tobytes(): i for i, row in enumerate(np.ascontiguousarray(X))}
+        places = [[rows[row.tobytes()] for row in np.ascontiguousarray(M)] for M in (A, B)]
+        return rbf_kernel((X + blurred)[places[0]], (X + blurred)[places[1]], gamma=0.01)
+
+    model = KLSNMF(3, kernel=[worse, "rbf"], random_state=seed).fit(X)
+    assert model.kernel_weights_[1] > model.kernel_weights_[0] > 0
+    assert accuracy(y, model.labels_) > 0.98
+
+
+def test_several_kernels_know_new_samples():
+    X, _ = clear(0)
+    model = KLSNMF(3, kernel=["self-tuning", "rbf", "linear"], random_state=0).fit(X)
+    assert model.kernel_weights_.shape == (3,)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_allclose(model.transform(X), model.G_, rtol=1e-2, atol=1e-6)
+    assert model.components_.shape == (3, 6)
+
+
+def test_a_sum_of_sparse_kernels_is_sparse_and_a_kernel_without_variance_counts_nothing():
+    X, y = clear(0)
+    options = {"n_neighbors": 10, "diffusion": 0, "random_state": 0}
+    model = KLSNMF(3, kernel=["self-tuning", "rbf"], **options).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
+    ones = KLSNMF(3, kernel=["rbf", lambda A, B: np.ones((len(A), len(B)))], random_state=0).fit(X)
+    np.testing.assert_array_equal(ones.kernel_weights_, [1, 0])
+
+
+def test_path_over_several_kernels():
+    X, _ = clear(0)
+    models = path(X, 3, lams=[0.0, 1e-3], kernel=["rbf", "linear"], random_state=0)
+    assert [model.lam_ for model in models] == [0.0, 1e-3]
+    alone = KLSNMF(3, lam=1e-3, kernel=["rbf", "linear"], random_state=0).fit(X)
+    np.testing.assert_array_equal(models[1].labels_, alone.labels_)
+
+
+@pytest.mark.parametrize("n", [60, 450])  # beyond 400 eigenvalues are found by iteration
+@pytest.mark.parametrize("k", [2, 5])
+def test_shares_of_variance_are_those_of_the_naive_twin(n, k):
+    X, _ = make_blobs(n, centers=k, n_features=6, cluster_std=3, random_state=0)
+    K = rbf_kernel(X, gamma=0.02)
+    labels = np.random.default_rng(0).integers(k, size=n)
+    assert explained(DenseGram(K), labels) == pytest.approx(naive.explained(K, labels))
+    found = most_explained(DenseGram(K), k, np.random.RandomState(0))
+    assert found == pytest.approx(naive.most_explained(K, k), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ([], "kernel is an empty list"),
+        (["rbf", "sigmoid"], "holds 'sigmoid'; a list of kernels holds"),
+        (["precomputed", "rbf"], "holds 'precomputed'"),
+        (["rbf", 3], "holds 3"),
+    ],
+)
+def test_wrong_lists_of_kernels(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        KLSNMF(3, kernel=kernel).fit(clear(0)[0])
+
+
+@pytest.mark.parametrize("n_clusters", ["many", 0, 2.5, None])
+def test_wrong_numbers_of_clusters(n_clusters):
+    with pytest.raises(ValueError, match="'n_clusters' parameter"):
+        KLSNMF(n_clusters).fit(clear(0)[0])
