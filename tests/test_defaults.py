@@ -80,6 +80,7 @@ def test_amounts_are_told_apart_by_their_proportions(seed):
     assert accuracy(y, model.labels_) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*before it converged")
 def test_rows_are_scaled_where_x_holds_amounts():
     X = np.random.default_rng(0).uniform(size=(10, 20))
     assert choose_row_norm(X) == "l2"
