@@ -54,6 +54,9 @@ from .views import KernelParameters
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
 AUTO_LAM = 0.01
 
+#: Starts are made in float64 for up to this many numbers in X.
+_PRECISE = 2**26
+
 #: n_init="auto" where all starts are fitted to the end.
 AUTO_STARTS = 8
 
@@ -218,10 +221,14 @@ class LocalSimilarityNMF(
         if X.shape[0] < k:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
         views = [self._view(kernel, samples, unit, k, local) for kernel in self._kernels()]
+        precise = samples
+        if X.dtype == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
+            # From the same samples in either precision k-means comes to the same starts.
+            precise = self._scaled(X.astype(np.float64), row_norm, unit)
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
             view, weights = mixture.view(), mixture.weights
-            problem = screened(self._problem(samples, view, k))
+            problem = screened(self._problem(precise, view, k))
             threshold = collapse_lam(problem)
             lams = [
                 AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
@@ -317,7 +324,7 @@ class LocalSimilarityNMF(
                 'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
                 "to find neighbours of: give the graph as a matrix."
             )
-        return binary_graph(X, int(self.graph_neighbors))
+        return binary_graph(X.astype(dtype, copy=False), int(self.graph_neighbors))
 
     def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
