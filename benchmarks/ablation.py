@@ -59,12 +59,12 @@ def fitted(make: type = KLSNMF, **params: Any) -> Callable[[Any, int, int], Any]
     return lambda X, k, seed: make(k, random_state=seed, **params).fit(X).labels_
 
 
-def with_lam(share: float) -> Callable[[Any, int, int], Any]:
+def with_lam(share: float, **params: Any) -> Callable[[Any, int, int], Any]:
     """λ as a share of λ*; the default is 1 %."""
 
     def labels(X: Any, k: int, seed: int) -> Any:
-        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1).fit(X).lam_
-        return KLSNMF(k, random_state=seed, lam=100 * share * auto).fit(X).labels_
+        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, **params).fit(X).lam_
+        return KLSNMF(k, random_state=seed, lam=100 * share * auto, **params).fit(X).labels_
 
     return labels
 
@@ -95,6 +95,11 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "λ = 0": fitted(lam=0.0),
         "λ = 5 % of λ*": with_lam(0.05),
         "λ = 30 % of λ*": with_lam(0.3),
+    },
+    "Does it help a wide kernel?": {
+        "rbf of radius 1, λ = 0": fitted(kernel="rbf", radius=1.0, lam=0.0),
+        "rbf of radius 1, λ = 10 % of λ*": with_lam(0.1, kernel="rbf", radius=1.0),
+        "rbf of radius 1, λ = λ*": with_lam(1.0, kernel="rbf", radius=1.0),
     },
     "Does the factorization improve on its start?": {
         "spectral start alone": start_alone("spectral"),
