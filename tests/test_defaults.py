@@ -167,10 +167,20 @@ def digits_problem(count, seed=0):
 def test_the_best_starts_of_each_kind_go_on():
     problem = digits_problem(24)
     kept = screened(problem).starts
-    assert [start.way for start in kept] == ["spectral"] * FINALISTS + ["kmeans"] * FINALISTS
+    ways = [start.way for start in kept]
+    assert 1 <= ways.count("spectral") <= FINALISTS == ways.count("kmeans")
     # They are as good as nearly all of those that were left out.
     every = best_by_lam(problem, [0.0])[0].objective
     assert best_by_lam(screened(problem), [0.0])[0].objective < every * 1.002
+
+
+def test_screening_in_single_precision():
+    K = rbf_kernel(np.random.default_rng(0).normal(size=(50, 3)))
+    rough = DenseGram(K).in_single_precision()
+    assert rough.dtype == np.float32
+    np.testing.assert_allclose(rough.K, K, rtol=1e-6)
+    for kept in (K.astype(np.float32), 1e30 * K, 1e-30 * K, 0.99 + 0.01 * K):
+        assert DenseGram(kept).in_single_precision().K.dtype == kept.dtype
 
 
 def test_few_starts_are_not_screened():

@@ -28,6 +28,9 @@ _MOST_STARTS = 64
 _BATCH_COLUMNS = 640
 _BATCH_NUMBERS = 2**26
 
+#: Eigenvectors that give labels seen before so many times in a row have no more to say.
+_SAME_AGAIN = 6
+
 
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """W and G with entries uniform in (0, 1]; W divided so that W Gᵀ has the size of 1/n."""
@@ -120,12 +123,16 @@ def starts(
         with threads_for(K.flops):
             embedding = spectral_embedding(K, k, rng)
     made: dict[bytes, tuple[str, tuple[Array, Array]]] = {}
+    repeats = 0
     for turn, way in enumerate(chosen):
         if way == "random":
             made[turn.to_bytes(8)] = way, random_factors(n, k, rng)
-        else:
+        elif way == "kmeans" or repeats < _SAME_AGAIN:
             labels = by_appearance(kmeans_labels(embedding if way == "spectral" else X, k, rng))
-            made.setdefault(labels.tobytes(), (way, factors_of_labels(labels, k)))
+            key = labels.tobytes()
+            if way == "spectral":
+                repeats = repeats + 1 if key in made else 0
+            made.setdefault(key, (way, factors_of_labels(labels, k)))
     return [
         Start(way, {"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
         for way, (W, G) in made.values()

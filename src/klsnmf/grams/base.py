@@ -86,6 +86,10 @@ class Gram(Operator):
     def smallest_distance(self) -> float:
         """The smallest entry of D, D_ij = K_ii + K_jj - 2 K_ij, relative to ``largest``."""
 
+    def in_single_precision(self) -> Gram:
+        """The same matrix for rough work in half the time, where there is such a thing."""
+        return self
+
     def distances(self, V: Array, KV: Array, scale: float = 1.0) -> Array:  # all (n, k)
         """scale · DV, with DV = 1(dᵀV) + d(1ᵀV) - 2KV: D is never formed.
 

@@ -35,6 +35,13 @@ class DenseGram(Gram):
         fits, n, k = V.shape
         np.matmul(V.mT.reshape(fits * k, n), self.K, out=out.mT.reshape(fits * k, n))
 
+    def in_single_precision(self) -> DenseGram:
+        """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
+        varied = float(self.K.mean(dtype=np.float64)) < 0.98 * self.largest
+        if self.dtype == np.float32 or not varied or not 1e-6 < self.largest < 1e6:
+            return self
+        return DenseGram(self.K.astype(np.float32))
+
     def column(self, i: int) -> Array:
         return self.K[i]
 
