@@ -105,6 +105,30 @@ def test_duplicates_share_a_cluster_and_an_isolated_sample_gets_one(seed):
     assert 0 <= labels[-1] < 3
 
 
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.filterwarnings("ignore:.*clusters have samples")
+@pytest.mark.parametrize("p", [3, 5, 8])
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_data_of_few_distinct_values(seed, p):
+    """Many samples are the same, and many neighbours equally far."""
+    rng = np.random.default_rng(seed)
+    for X in (rng.integers(2, size=(300, p)).astype(float), rng.poisson(0.3, size=(300, p)) * 1.0):
+        model = KLSNMF(4, random_state=seed).fit(X)
+        assert np.mean(model.predict(X) == model.labels_) > 0.99
+        assert "too large" not in model.verdict_
+        _, which = np.unique(X, axis=0, return_inverse=True)
+        for same in range(which.max() + 1):
+            assert len(set(model.labels_[which == same])) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_samples_that_are_all_the_same():
+    X = np.ones((50, 5))
+    assert KLSNMF("auto", random_state=0).fit(X).n_clusters_ == 1
+    for kernel in ("self-tuning", ["rbf", "linear"]):
+        assert set(KLSNMF(2, kernel=kernel, random_state=0).fit(X).labels_) <= {0, 1}
+
+
 # ------------------------------------------------------------------------- rules of the defaults
 
 
@@ -228,9 +252,16 @@ def test_the_number_of_clear_clusters_is_found(k, seed):
     assert accuracy(y, model.labels_) > 0.98
     evidence = model.n_clusters_evidence_
     assert evidence.chosen == k
-    assert evidence.candidates[np.argmax(evidence.eigengap)] == k
+    assert evidence.candidates[np.argmax(evidence.score)] == k
     assert evidence.stability[k - 2] > 0.95
     assert (np.diff(evidence.eigenvalues) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS[:5])
+def test_pieces_far_apart_are_counted(seed):
+    # Gaps between the eigenvalues within a cluster are wider here than the one that counts.
+    X, _ = make_blobs(300, centers=[[0, 0], [100, 100], [0, 100]], random_state=seed)
+    assert n_clusters_evidence(X, random_state=seed).chosen == 3
 
 
 def test_digits_are_about_ten():
@@ -343,6 +374,28 @@ def test_a_sum_of_sparse_kernels_is_sparse_and_a_kernel_without_variance_counts_
     assert accuracy(y, model.labels_) > 0.98
     ones = KLSNMF(3, kernel=["rbf", lambda A, B: np.ones((len(A), len(B)))], random_state=0).fit(X)
     np.testing.assert_array_equal(ones.kernel_weights_, [1, 0])
+
+
+def test_several_kernels_and_one_cluster():
+    X, _ = clear(0)
+    model = KLSNMF(1, kernel=["rbf", "self-tuning"], random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, 0)
+    np.testing.assert_array_equal(model.kernel_weights_, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+@pytest.mark.parametrize("kernel", [["rbf"], ["self-tuning", "rbf"]])
+def test_several_kernels_of_huge_and_tiny_data(kernel, factor):
+    X, y = clear(0)
+    model = KLSNMF(3, kernel=kernel, random_state=0).fit(factor * X)
+    assert accuracy(y, model.labels_) > 0.98
+
+
+def test_a_function_may_return_a_sparse_matrix():
+    X, y = clear(0)
+    X = sparse.csr_array(np.maximum(X, 0))
+    model = KLSNMF(3, kernel=lambda A, B: A @ B.T, random_state=0, max_iter=3000).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
 
 
 def test_path_over_several_kernels():

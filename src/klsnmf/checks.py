@@ -31,7 +31,9 @@ def unit_of(X: Matrix, kernel: Any) -> float:
     It is 1 for data of moderate size, and for kernels that change with the unit of X in more
     than their width: only kernels of distances and angles do not.
     """
-    return moderate_unit(largest_entry(X)) if kernel in ("self-tuning", "rbf", "cosine") else 1.0
+    names = kernel if isinstance(kernel, list | tuple) else [kernel]
+    free = all(name in ("self-tuning", "rbf", "cosine") for name in names)
+    return moderate_unit(largest_entry(X)) if free else 1.0
 
 
 def moderate_unit(size: float) -> float:

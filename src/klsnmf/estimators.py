@@ -31,7 +31,7 @@ class KLSNMF(LocalSimilarityNMF):
         curves have no such gap.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
-        would be better off in no cluster (see ``lam_``).
+        would be better off in no cluster, or 0 if even that is too much (see ``lam_``).
     kernel : str, callable or list of these, default="self-tuning"
         "self-tuning": exp(-d²/(r_i r_j)), r_i the distance of sample i to its 7th neighbour;
         "rbf": exp(-d²/(2σ²)), σ = ``radius``; "linear"; "cosine"; "polynomial": (⟨x, y⟩ + 1)²;
@@ -227,7 +227,8 @@ class LSNMF(LocalSimilarityNMF):
 
     Attributes
     ----------
-    labels_, W_, G_, components_, objective_, n_iter_, history_, verdict_, lam_
+    labels_, W_, G_, components_, objective_, n_iter_, history_, verdict_, lam_, row_norm_, \
+    n_clusters_, n_clusters_evidence_
         As in :class:`KLSNMF`.
     """
 

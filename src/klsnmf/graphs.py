@@ -52,14 +52,21 @@ def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
 def nearest(X: Matrix, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
-    Sorted by distances computed exactly; the surplus is for those that tie with the last.
+    Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
+    few distinct values have many of them: the search goes on until none is left out, or there are
+    too many to hold.
     """
-    n = X.shape[0]
-    found = neighbor_indices(X, n_neighbors + SURPLUS)
-    rows = np.repeat(np.arange(n), found.shape[1])
-    d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
-    order = np.argsort(d2, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(d2, order, axis=1)
+    n, surplus = X.shape[0], SURPLUS
+    while True:
+        found = neighbor_indices(X, n_neighbors + surplus)
+        rows = np.repeat(np.arange(n), found.shape[1])
+        d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
+        order = np.argsort(d2, axis=1, kind="stable")
+        found, d2 = (np.take_along_axis(each, order, axis=1) for each in (found, d2))
+        more = np.any(d2[:, -1] <= reach_of(d2, n_neighbors)) and found.shape[1] < n - 1
+        surplus *= 4
+        if not more or n * (n_neighbors + surplus) > _BLOCK:
+            return found, d2
 
 
 def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)

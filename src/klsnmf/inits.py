@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels, Matrix
@@ -50,11 +52,17 @@ def by_appearance(labels: Labels) -> Labels:  # (n,)
     return np.argsort(np.argsort(first))[inverse]
 
 
+def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> KMeans:
+    """k-means, fitted. That samples coincide is not its business to tell."""
+    seed = rng.randint(np.iinfo(np.int32).max)
+    with threads_for(2.0 * X.shape[0] * X.shape[1] * k), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        return KMeans(k, n_init=n_init, random_state=seed).fit(X)
+
+
 def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
     """One run of k-means."""
-    seed = rng.randint(np.iinfo(np.int32).max)
-    with threads_for(2.0 * X.shape[0] * X.shape[1] * k):
-        labels: Labels = KMeans(k, n_init=1, random_state=seed).fit(X).labels_
+    labels: Labels = kmeans(X, k, rng).labels_
     return labels
 
 

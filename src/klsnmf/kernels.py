@@ -20,7 +20,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import memory
 from ._typing import Array, Matrix
-from .grams import DenseGram, Diffusion, SparseGram, power
+from .grams import DenseGram, Diffusion, SparseGram
 from .grams.diffused import inverse_root, row_lengths
 from .graphs import (
     SURPLUS,
@@ -185,15 +185,13 @@ class FittedKernel:
             radii.append(distance[np.arange(len(near)), last])
             if self.n_neighbors is not None:
                 last = np.minimum(itself + self.n_neighbors, m) - 1
-                furthest = np.square(distance[np.arange(len(near)), last])
-                own = np.square(distance) <= (furthest * (1 + TIE))[:, None]
-                # What lies within the reach of a sample is found roughly, then looked at exactly.
+                furthest = np.square(distance[np.arange(len(near)), last]) * (1 + TIE)
+                # What lies within reach of either is found roughly, then looked at exactly.
                 slack = 1e-5 * (rough.max() + self.reach.max())
-                i, j = np.nonzero(rough <= self.reach + slack)
-                within = squared_distances(part, i, self.X, j) <= self.reach[j]
-                i = np.concatenate([np.nonzero(own)[0], i[within]])
-                j = np.concatenate([near[own], j[within]])
-                keys = np.unique(i * n + j)
+                i, j = np.nonzero(rough <= np.maximum(self.reach, furthest[:, None]) + slack)
+                d2 = squared_distances(part, i, self.X, j)
+                within = (d2 <= self.reach[j]) | (d2 <= furthest[i])
+                keys = np.unique(i[within] * n + j[within])
                 kept_i.append(keys // n + start)
                 kept_j.append(keys % n)
         r = np.concatenate(radii) if radii else np.empty(0, self.r.dtype)
@@ -273,7 +271,8 @@ def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
 
 def _called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
     """What a function of the user's returns, if it will do."""
-    K = np.asarray(kernel(X, Y))
+    returned: Any = kernel(X, Y)
+    K: Array = returned.toarray() if sparse.issparse(returned) else np.asarray(returned)
     shape = X.shape[0], Y.shape[0]
     if K.shape != shape or K.dtype.kind not in "fiub":
         raise ValueError(
@@ -347,6 +346,6 @@ class DiffusedKernel:
             for _ in range(rest):
                 half = half @ S
         else:
-            half = step @ power(S, rest)
+            half = step @ self.diffusion.rest
         length = np.sqrt(np.maximum(row_lengths(half), np.finfo(W.dtype).tiny))
         return np.asarray(step @ V) / length[:, None], np.ones_like(own)

@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.cluster import KMeans
 
 from . import memory
 from ._typing import Array, Labels, Matrix
 from .grams import DenseGram, Gram, SparseGram
-from .inits import spectral_embedding, subspace_iteration
+from .inits import kmeans, spectral_embedding, subspace_iteration
 from .threads import threads_for
 
 #: Weights are learned in at most this many rounds, or until none moves by more than this.
@@ -103,10 +102,9 @@ class Mixture:
         """The weighted sum as one kernel; sparse if all kernels are."""
         if len(self.views) == 1:
             return self.views[0]
-        # A kernel without variance has no bound, and no weight.
-        scales = [
-            float(w / b) if w else 0.0 for w, b in zip(self.weights, self.bounds, strict=True)
-        ]
+        # A kernel without variance has no bound, and no weight unless all are like that.
+        each = zip(self.views, self.weights, self.bounds, strict=True)
+        scales = [float(weight / (bound or view.K.trace)) for view, weight, bound in each]
         return View(
             weighted_sum([view.base.K for view in self.views], scales),
             weighted_sum([_matrix(view.K) for view in self.views], scales),
@@ -168,9 +166,7 @@ def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
     """Clusters of one kernel alone."""
     with threads_for(K.flops * k):
         embedding = spectral_embedding(K, k, rng)
-    with threads_for(0):
-        kmeans = KMeans(k, n_init=4, random_state=rng.randint(2**31 - 1))
-        labels: Labels = kmeans.fit(embedding).labels_
+    labels: Labels = kmeans(embedding, k, rng, n_init=4).labels_
     return labels
 
 

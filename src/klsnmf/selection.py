@@ -1,9 +1,11 @@
 """How many clusters? What the kernel matrix says of it, without labels.
 
 A kernel with k clear clusters has k eigenvalues of S = Deg^-½ K Deg^-½ near 1 and a gap below them
-(von Luxburg, "A tutorial on spectral clustering", 2007). The k with the largest gap is taken.
-Two more signs are measured for people to look at: whether k clusters are found again from
-other samples, and how much the objective falls.
+(von Luxburg, "A tutorial on spectral clustering", 2007). A gap counts the more, the more of the
+way up to 1 it takes: below k separate pieces it takes all of it, however narrow it is. And the
+clusters must be found again from other samples. So the score of k is
+gap · gap / (1 - λ_{k+1}) · stability. How much the objective falls is measured for people to
+look at.
 """
 
 from __future__ import annotations
@@ -12,13 +14,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels
 from .grams import Gram
-from .inits import leading_eigenvectors
+from .inits import kmeans, leading_eigenvectors
 from .threads import threads_for
 
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
@@ -27,6 +28,9 @@ _SMALLEST = 4
 
 #: Where even the last candidate's eigenvalue is above this, the gap lies further out.
 _NO_GAP_YET = 0.99
+
+#: Where the second eigenvalue is below this, the samples are one piece.
+_ONE_PIECE = 0.5
 
 #: Stability: k-means on this many random parts of the samples, labels compared on others.
 _PARTS = 6
@@ -48,17 +52,20 @@ class Evidence:
     stability : ndarray of shape (n_candidates,)
         Mean adjusted Rand index between clusterings made from random parts of the samples:
         1 if always the same clusters come out.
+    score : ndarray of shape (n_candidates,)
+        The gap, times the share it takes of the way up to 1, times stability.
     objective : ndarray of shape (n_candidates,)
         The objective at λ = 0 of hard clusters from the eigenvectors, as a share of its value
         with no cluster at all. It falls with every cluster; look for where it stops falling fast.
     chosen : int
-        The candidate with the largest gap.
+        The candidate with the highest score, or 1 where even the second eigenvalue is below ½.
     """
 
     candidates: Array
     eigenvalues: Array
     eigengap: Array
     stability: Array
+    score: Array
     objective: Array
     chosen: int
 
@@ -76,14 +83,13 @@ def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
     candidates = np.arange(2, most + 1)
     gaps = (values[:-1] - values[1:])[1:most]
     seen = [_look(K, normalize(vectors[:, :k]), rng) for k in candidates]
-    return Evidence(
-        candidates,
-        values,
-        gaps,
-        np.array([stability for stability, _ in seen]),
-        np.array([objective for _, objective in seen]),
-        int(candidates[np.argmax(gaps)]) if candidates.size else 1,
-    )
+    stability = np.array([one for one, _ in seen])
+    way_up = np.maximum(1 - values[2 : most + 1], np.finfo(np.float64).eps)
+    score = gaps * np.minimum(gaps / way_up, 1) * np.maximum(stability, 0)
+    one_piece = not candidates.size or values[1] < _ONE_PIECE
+    chosen = 1 if one_piece else int(candidates[np.argmax(score)])
+    objective = np.array([one for _, one in seen])
+    return Evidence(candidates, values, gaps, stability, score, objective, chosen)
 
 
 def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float, float]:
@@ -92,17 +98,16 @@ def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float,
     order = rng.permutation(n)
     judged = embedding[order[: 2 * _PART]]
     found: list[Labels] = []
-    with threads_for(0):
-        for _ in range(_PARTS):
-            part = rng.permutation(n)[: max(k, min(_PART, int(0.8 * n)))]
-            kmeans = KMeans(k, n_init=1, random_state=rng.randint(2**31 - 1))
-            found.append(kmeans.fit(embedding[part]).predict(judged))
-        labels = kmeans.predict(embedding)
+    for _ in range(_PARTS):
+        part = rng.permutation(n)[: max(k, min(_PART, int(0.8 * n)))]
+        fitted = kmeans(embedding[part], k, rng)
+        found.append(fitted.predict(judged))
+    labels = fitted.predict(embedding)
     pairs = [adjusted_rand_score(one, two) for one, two in combinations(found, 2)]
-    return float(np.mean(pairs)), _share_left(K, labels, k)
+    return float(np.mean(pairs)), share_left(K, labels, k)
 
 
-def _share_left(K: Gram, labels: Labels, k: int) -> float:
+def share_left(K: Gram, labels: Labels, k: int) -> float:
     """f of hard clusters at λ = 0, where W Gᵀ averages within a cluster, relative to tr K / 2."""
     H = np.eye(k, dtype=K.dtype)[labels]
     within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)

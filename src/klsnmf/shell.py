@@ -235,6 +235,9 @@ class LocalSimilarityNMF(
                 for estimator in estimators
             ]
             solutions = best_by_lam(problem, lams)
+            for place, estimator in enumerate(estimators):
+                if estimator.lam == "auto" and _collapsed(solutions[place]):
+                    lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
             if mixture.learn(solutions[0].labels):
                 break
         if not all(np.isfinite(V).all() for one in solutions for V in one.factors.values()):
@@ -382,8 +385,11 @@ class LocalSimilarityNMF(
             by_appearance=isinstance(self.init, str),
         )
         exact = solution.history["solver"][-1] == "exact"
-        C = W.T @ view.K.dot(W)
-        self._new = NewSamples(C, W.sum(axis=0), view.K.diagonal @ W, lam, exact)
+        KW = view.K.dot(W)
+        self._new = NewSamples(W.T @ KW, W.sum(axis=0), view.K.diagonal @ W, lam, exact)
+        # Samples that are like no cluster are put where new ones would be.
+        lost = ~G.any(axis=1)
+        labels[lost] = self._new.labels(KW[lost], view.K.diagonal[lost])
         self._kernel, self._unit = view.kernel, unit
         self.labels_ = labels
         self.W_, self.G_ = W.astype(X.dtype), G.astype(X.dtype)

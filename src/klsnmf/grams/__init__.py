@@ -3,7 +3,7 @@
 from .base import Gram, Operator
 from .data import Data, LinearGram
 from .dense import DenseGram
-from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough, power
+from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough
 from .sparse import SparseGram
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "SparseGram",
     "diffuse",
     "diffuse_enough",
-    "power",
 ]

@@ -45,6 +45,14 @@ class Diffusion:
     steps: int
     c: Array  # (n, 1)
 
+    @cached_property
+    def rest(self) -> Any:  # (n, n)
+        """S^(t/2 - 1): what is left of half the way after a new sample's first step."""
+        return power(self.S, self.steps // 2 - 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "rest"}
+
 
 class DiffusedGram(Gram):
     """K_t, never formed: K_t V = c∘S(S(…(c∘V)))."""
