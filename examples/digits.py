@@ -68,9 +68,12 @@ def draw(model: KLSNMF, X: np.ndarray) -> None:
     iterations = np.arange(1, len(phases) + 1)
     for phase in dict.fromkeys(phases):
         here = phases == phase
-        axis.plot(iterations[here], objective[here], linewidth=2, label=f"{phase} steps")
+        name = {"soft": "G free", "exact": "exact steps, GᵀG = I"}[phase]
+        axis.plot(iterations[here], objective[here], linewidth=2, label=name)
     axis.set(xlabel="iteration", ylabel="objective")
-    axis.set_title("Objective of the best start (exact steps ask for GᵀG = I)", fontsize=11)
+    axis.set_title(
+        "Objective of the best start; the constraint GᵀG = I costs the step up", fontsize=11
+    )
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=130)

@@ -12,5 +12,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        sys.exit('The command klsnmf needs the package click. Run: pip install "klsnmf[cli]"')
+        sys.exit(
+            "The command klsnmf needs the package click. "
+            'Run: pip install "klsnmf[cli]", or pip install ".[cli]" in a clone'
+        )
     klsnmf(prog_name="klsnmf")

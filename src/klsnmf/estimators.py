@@ -26,9 +26,9 @@ class KLSNMF(LocalSimilarityNMF):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        "auto" takes the number with the largest gap between the eigenvalues of the kernel matrix
-        (see ``n_clusters_evidence_``). Look at the evidence; clusters in the shape of long thin
-        curves have no such gap.
+        "auto" looks for a gap between the eigenvalues of the kernel matrix, and for clusters that
+        parts of the samples show too. See ``n_clusters_evidence_``; clusters in the shape of
+        long thin curves have no such gap.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
         would be better off in no cluster, or 0 if even that is too much (see ``lam_``).
