@@ -154,16 +154,19 @@ def test_diffusion_goes_on_until_little_detail_is_left(shape, k):
     gram, diffusion = diffuse_enough(K, k)
     steps = naive.enough_steps(K.toarray(), k)
     assert diffusion.steps == steps
-    np.testing.assert_allclose(gram.K, naive.diffused(K.toarray(), steps), atol=1e-7)
+    found = gram.dot(np.eye(len(X)))
+    np.testing.assert_allclose(found, naive.diffused(K.toarray(), steps), atol=1e-7)
 
 
-def test_too_many_samples_for_an_array_take_four_steps(monkeypatch):
+@pytest.mark.parametrize(("k", "steps"), [(2, 8), (75, 4)])
+def test_many_samples_take_eight_steps_at_most(monkeypatch, k, steps):
     X, _ = PLANTED["rings"](0)
     K = fit_kernel(X, "self-tuning", "auto", 10)[0].K
+    monkeypatch.setattr("klsnmf.grams.diffused._MOST_SQUARED", 100)
     monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 100)
-    gram, diffusion = diffuse_enough(K, 2)
-    assert diffusion.steps == 4
-    expected = naive.diffused(K.toarray(), 4)
+    gram, diffusion = diffuse_enough(K, k)
+    assert diffusion.steps == steps
+    expected = naive.diffused(K.toarray(), steps)
     np.testing.assert_allclose(gram.dot(np.eye(len(X))), expected, atol=1e-9)
 
 

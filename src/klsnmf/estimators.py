@@ -47,7 +47,7 @@ class KLSNMF(LocalSimilarityNMF):
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
         S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: 4,
-        doubled until tr(S^t) ≤ 4 n_clusters, with at most 8000 samples.
+        doubled until tr(S^t) ≤ 4 n_clusters; beyond 4000 samples 8 is the most.
     row_norm : "l2", None or "auto", default="auto"
         Scale the samples to length 1 before the kernel, or leave them. "auto" scales amounts, that
         is X with no negative entry, of 20 features or more (see ``row_norm_``).

@@ -20,14 +20,19 @@ from .base import Gram
 from .dense import DenseGram
 
 #: K_t is formed where one dense product is faster than t sparse ones: up to this many samples
-#: for each step, and never with more than `_MOST_FORMED`.
-_FORMED_PER_STEP = 1000
+#: for each step (sparse products are slower by operation, but have few), and never with more than
+#: `_MOST_FORMED`.
+_FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 _FEWEST_STEPS = 4
 _MOST_STEPS = 8192
 _ENOUGH = 4
+
+#: Up to this many samples dense powers of S are worth their time; beyond, so many steps are taken.
+_MOST_SQUARED = 4000
+_MOST_SPARSE_STEPS = 8
 
 #: A power of S with more than this share of its entries filled is kept dense.
 _FILLED = 0.1
@@ -106,18 +111,18 @@ def diffuse_enough(K: Matrix, k: int) -> tuple[Gram, Diffusion]:
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
     number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
     the objective would follow instead of the clusters. Round clusters need 4 or 8 steps, long
-    thin curves hundreds. With too many samples for an array, 4 steps are taken.
+    thin curves hundreds. With too many samples for dense powers of S, 8 is the most.
     """
     S, degrees = normalized(K)
+    most = _MOST_STEPS if S.shape[0] <= _MOST_SQUARED else _MOST_SPARSE_STEPS
     steps, half = _FEWEST_STEPS, S @ S
-    while (
-        row_lengths(half).sum() > _ENOUGH * k
-        and steps < _MOST_STEPS
-        and _worth_forming(S, 2 * steps)
-    ):
-        steps, half = 2 * steps, _squared(half)
+    while steps < most and row_lengths(half).sum() > _ENOUGH * k:
+        steps *= 2
+        if steps == most == _MOST_SPARSE_STEPS:
+            return _lazy(S, degrees, steps)
+        half = _squared(half)
     if not _worth_forming(S, steps):
-        return _lazy(S, degrees, steps)
+        return _lazy(S, degrees, steps, row_lengths(half))
     return _formed(S, degrees, steps, half)
 
 
@@ -138,8 +143,12 @@ def _squared(A: Any) -> Any:
     return A @ A
 
 
-def _lazy(S: Any, degrees: Array, steps: int) -> tuple[Gram, Diffusion]:
-    diffusion = Diffusion(S, degrees, steps, inverse_root(_diagonal_of_power(S, steps)))
+def _lazy(
+    S: Any, degrees: Array, steps: int, diagonal: Array | None = None
+) -> tuple[Gram, Diffusion]:
+    if diagonal is None:
+        diagonal = _diagonal_of_power(S, steps)
+    diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
     return DiffusedGram(diffusion), diffusion
 
 
