@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from klsnmf import KLSNMF, n_clusters_evidence, path
 from klsnmf.checks import choose_row_norm
 from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, screened
-from klsnmf.grams import DenseGram, diffuse_enough
+from klsnmf.grams import DenseGram, DiffusedGram, diffuse, diffuse_enough
 from klsnmf.graphs import how_many_neighbors
 from klsnmf.inits import how_many_starts, starts
 from klsnmf.kernels import fit_kernel
@@ -206,6 +206,14 @@ def test_screening_in_single_precision():
     rough = DenseGram(K).in_single_precision()
     assert rough.dtype == np.float32
     np.testing.assert_allclose(rough.K, K, rtol=1e-6)
+    lazy = DiffusedGram(diffuse(sparse.csr_array(K), 4)[1])
+    assert lazy.in_single_precision().dtype == np.float32
+    np.testing.assert_allclose(
+        lazy.in_single_precision().dot(np.eye(50, dtype=np.float32)),
+        lazy.dot(np.eye(50)),
+        rtol=1e-4,
+        atol=1e-5,
+    )
     for kept in (K.astype(np.float32), 1e30 * K, 1e-30 * K, 0.99 + 0.01 * K):
         assert DenseGram(kept).in_single_precision().K.dtype == kept.dtype
 
