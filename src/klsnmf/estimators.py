@@ -325,5 +325,10 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     return estimator._evidence(X)
 
 
-# The table names the classes above, so it comes after them.
-from .methods import METHODS as METHODS  # noqa: E402
+def __getattr__(name: str) -> Any:
+    # The table of methods names the classes above, so it can only be imported after them.
+    if name == "METHODS":
+        from .methods import METHODS
+
+        return METHODS
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,21 @@
+"""Names are imported on first use: whichever is first, it must work."""
+
+import subprocess
+import sys
+
+import pytest
+
+import klsnmf
+
+
+@pytest.mark.parametrize("name", ["DETAILS", "KLSNMF", "KNMF", "METHODS", "WNMF", "datasets"])
+def test_any_name_can_be_imported_first(name):
+    code = f"from klsnmf import {name}; from klsnmf.estimators import METHODS; assert METHODS"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(klsnmf, name) is not None for name in klsnmf.__all__)
+    assert set(klsnmf.__all__) <= set(dir(klsnmf))
+    with pytest.raises(AttributeError, match="no attribute 'Clusters'"):
+        _ = klsnmf.Clusters
