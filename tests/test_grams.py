@@ -56,7 +56,7 @@ class GramContract:
         assert gram.shape == K.shape
         assert gram.dtype == K.dtype
         np.testing.assert_array_equal(gram.diagonal, np.diag(K))
-        assert gram.trace == pytest.approx(np.trace(K), rel=1e-6)
+        assert gram.trace == pytest.approx(np.trace(K, dtype=np.float64), rel=1e-6, abs=1e-9)
         assert gram.largest >= np.abs(K).max()
         assert gram.nonnegative == (K >= 0).all()
         np.testing.assert_array_equal(gram.column(5), K[:, 5])
