@@ -1,6 +1,8 @@
 """Threads are limited to what helps, never raised above what the user allows."""
 
+import numpy as np  # noqa: F401 - brings the pools of threads
 import pytest
+import sklearn.cluster  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from klsnmf.threads import allowed_threads, threads_for
