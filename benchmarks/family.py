@@ -27,11 +27,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from klsnmf import CNMF, GNMF, KNMF, METHODS, WNMF
+from klsnmf import CNMF, GNMF, KNMF, METHODS, WNMF, datasets
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.reading import read_labels
-
-from .quality import load
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 FIELDS = [
@@ -91,7 +89,8 @@ def fitted(method: str, params: dict[str, Any], X: Any, seed: int, effort: dict[
 
 def rows_of(name: str, method: str, params: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     """One fit, its labels read in both ways."""
-    X, y = load(name)  # type: ignore[misc]
+    data = datasets.load(name, download=False)
+    X, y = data.data, data.target
     k = len(np.unique(y))
     effort = EFFORT_OF_MANY if k > 100 else EFFORT
     if method == "rmnmf":
@@ -129,8 +128,10 @@ def measure(sets: list[str], methods: list[str], settings: int | None) -> None:
     keys = ("set", "method", "parameters", "seed")
     done = {tuple(row[key] for key in keys) for row in read_rows()}
     for name in sets:
-        if load(name) is None:
-            print(f"{name} not found: set KLSNMF_DATA to its folder")
+        try:
+            datasets.load(name, download=False)
+        except datasets.DatasetNotFoundError as error:
+            print(error)
             continue
         for method in methods:
             for params in TRIED[method][:settings]:
