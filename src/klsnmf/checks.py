@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from ._typing import Array, Matrix
 from .grams import DenseGram, Gram, SparseGram
+from .grams.data import canonical
 from .graphs import Graph
 from .kernels import WIDE
 
@@ -72,11 +73,7 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
             f"X has shape {K.shape}."
         )
     if sparse.issparse(K):
-        K = sparse.csr_array(K)
-        if not K.has_canonical_format:  # entries may come in parts
-            K = K.copy()
-            K.sum_duplicates()
-        gram: DenseGram | SparseGram = SparseGram(K)
+        gram: DenseGram | SparseGram = SparseGram(canonical(K))
     else:
         gram = DenseGram(K)
     if _wide(gram):

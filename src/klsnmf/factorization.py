@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -32,7 +33,13 @@ from .reading import Reading, lost_with_most, read_labels
 from .solver import Solution, Status, solve
 
 
-class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class Factorization(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
+):
     """What WNMF, ONMF, SemiNMF, GNMF and RMNMF share.
 
     A method gives its model of the samples, and says whether it takes data of both signs or with
@@ -224,9 +231,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """A power of two in whose units the squares of X neither overflow nor vanish."""
         return moderate_unit(largest_entry(X))
 
+    @abstractmethod
     def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
         """The model of X, which is given in this unit, and samples to find starts in."""
-        raise NotImplementedError
 
     def _starts(
         self, model: models.NMF, X: Matrix, unit: float, rng: np.random.RandomState

@@ -78,6 +78,7 @@ class Mixture:
         self.bounds = np.ones(len(views))
         self.weights = np.ones(len(views))
         if len(views) > 1:
+            self.matrices = [_matrix(view.K) for view in views]
             self.bounds = np.array([most_explained(view.K, k, rng) for view in views])
             own = [_labels_of(view.base, k, rng) for view in views]
             self.weights = self._weights(own)
@@ -107,7 +108,7 @@ class Mixture:
         scales = [float(weight / (bound or view.K.trace)) for view, weight, bound in each]
         return View(
             weighted_sum([view.base.K for view in self.views], scales),
-            weighted_sum([_matrix(view.K) for view in self.views], scales),
+            weighted_sum(self.matrices, scales),
             MixedKernel([view.kernel for view in self.views], scales),
         )
 

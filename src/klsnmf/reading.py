@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels
-from .inits import by_appearance
-from .threads import threads_for
+from .inits import by_appearance, kmeans
 
 #: Runs of k-means on the coefficients; the best is kept.
 _RUNS = 10
@@ -78,11 +75,8 @@ def read_labels(
 
 def _grouped(G: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
     rows, k = normalize(G), G.shape[1]
-    means = KMeans(k, n_init=_RUNS, random_state=rng.randint(np.iinfo(np.int32).max))
-    with warnings.catch_warnings(), threads_for(2.0 * rows.size * k):
-        # Fewer different rows than clusters: the estimator says so, in words of its own.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = means.fit(rows).labels_
+    means = kmeans(rows, k, rng, n_init=_RUNS)
+    found = means.labels_
     labels = by_appearance(found)
     number = np.zeros(k, dtype=np.intp)
     number[found] = labels

@@ -125,8 +125,8 @@ def diffuse_enough(K: Matrix, k: int) -> tuple[Gram, Diffusion]:
 
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
     number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
-    the objective would follow instead of the clusters. Round clusters need 4 or 8 steps, long
-    thin curves hundreds. With too many samples for dense powers of S, 8 is the most.
+    the objective would follow instead of the clusters. Images need 4 or 8 steps, long thin
+    curves hundreds. With too many samples for dense powers of S, 8 is the most.
     """
     S, degrees = normalized(K)
     most = _MOST_STEPS if S.shape[0] <= _MOST_SQUARED else _MOST_SPARSE_STEPS
