@@ -13,6 +13,7 @@ import click
 
 from .. import __version__
 from .data import data
+from .reproduce import reproduce
 
 #: Errors whose message is written for the user. All others are mistakes of the program.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
@@ -44,3 +45,4 @@ def klsnmf(debug: bool) -> None:
 
 
 klsnmf.add_command(data)
+klsnmf.add_command(reproduce)

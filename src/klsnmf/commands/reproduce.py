@@ -1,0 +1,205 @@
+"""``klsnmf reproduce``: the tables and figures of the paper, from real runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..experiments.protocol import Table
+    from ..experiments.runner import Progress
+
+#: A line every so many seconds where there is no terminal to draw a bar in.
+_EVERY = 15
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[TABLE]...")
+@click.option("--quick", is_flag=True, help="A reduced table on digits, in a minute or two.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproduction"),
+    show_default=True,
+    help="The folder of the results. Rows that are there are not made again.",
+)
+@click.option("-N", "sizes", type=int, multiple=True, help="Only this number of classes.")
+@click.option("--column", "columns", multiple=True, help='Only this column, such as "KLS-NMF".')
+@click.option("--processes", type=click.IntRange(min=1), help="How many at once. [default: cores]")
+@click.option("--no-run", is_flag=True, help="Only tables and figures, from the rows there are.")
+@click.option("--no-figures", is_flag=True, help="Draw nothing.")
+@click.option(
+    "--data-home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
+)
+@click.option("--quiet", is_flag=True, help="No progress.")
+def reproduce(
+    names: Sequence[str],
+    quick: bool,
+    out: Path,
+    sizes: Sequence[int],
+    columns: Sequence[str],
+    processes: int | None,
+    no_run: bool,
+    no_figures: bool,
+    data_home: Path | None,
+    quiet: bool,
+) -> None:
+    """Run the experiments of the paper, and write its tables and figures beside ours.
+
+    TABLES are semeion, jaffe, pix, alphadigit and faces94 (tables I to V of the paper), and
+    semeion-gls, jaffe-gls, pix-gls and alphadigit-gls (GLS-NMF over λ × γ); all of them unless
+    some are named. A run that was stopped or killed goes on where it was. A set that is not here
+    is named, with what to do, and the rest goes on; the exit code is 1 then.
+    """
+    from ..experiments import convergence, cost, pages, runner
+
+    asked = _tables(names, quick)
+    known = {trial.column for table in asked.values() for trial in table.trials}
+    if wrong := sorted(set(columns) - known):
+        raise click.BadParameter(
+            f"there is no column {wrong[0]!r}; there are {', '.join(sorted(known))}.",
+            param_hint="--column",
+        )
+    home = None if data_home is None else str(data_home)
+    here, missing = _present(asked, home)
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(text, err=True)
+
+    begun = time.perf_counter()
+    for table in here.values() if not no_run else ():
+        try:
+            with _progress(table, quiet) as report:
+                runner.run(
+                    table,
+                    out,
+                    data_home=home,
+                    processes=processes,
+                    sizes=sizes or None,
+                    columns=columns or None,
+                    report=report,
+                )
+        except KeyboardInterrupt:
+            say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
+            sys.exit(130)
+    if not no_run and not columns and not sizes:
+        for name in convergence.SIZES if not quick else ():
+            if name in here or (not names and _is_here(name, home)):
+                say(f"{name}: convergence")
+                convergence.write(out, name, home)
+        if not quick and not names:
+            cost.write(out, say)
+    written = pages.write_pages(here, out, home, figures=not no_figures) if here else []
+    for path in written:
+        if path.suffix == ".md":
+            click.echo(path)
+    say(f"{time.perf_counter() - begun:.0f} s")
+    for message in missing:
+        click.echo(message, err=True)
+    if missing:
+        sys.exit(1)
+
+
+def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
+    from ..experiments.protocol import GRIDS, QUICK, TABLES
+
+    if quick and names:
+        raise click.UsageError("--quick has a table of its own; name no other.")
+    if quick:
+        return {QUICK.name: QUICK}
+    known = {**TABLES, **GRIDS}
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(
+                f"there is no table {name!r}; there are {', '.join(known)}.", param_hint="TABLE"
+            )
+    return {name: table for name, table in known.items() if not names or name in names}
+
+
+def _present(asked: dict[str, Table], home: str | None) -> tuple[dict[str, Table], list[str]]:
+    """The tables whose data are here, and a message for each set that is not."""
+    from ..datasets import DatasetError
+    from ..experiments.subsets import samples
+
+    messages: dict[str, str] = {}
+    here = {}
+    for name, table in asked.items():
+        try:
+            samples(table.dataset, home)
+        except DatasetError as error:
+            messages[table.dataset] = str(error)
+        else:
+            here[name] = table
+    return here, list(messages.values())
+
+
+def _is_here(name: str, home: str | None) -> bool:
+    from ..datasets import DatasetError
+    from ..experiments.subsets import samples
+
+    try:
+        samples(name, home)
+    except DatasetError:
+        return False
+    return True
+
+
+@contextmanager
+def _progress(table: Table, quiet: bool) -> Iterator[Any]:
+    """A bar in a terminal, a line now and then elsewhere."""
+    title = f"{table.title}, {table.name}"
+    if quiet:
+        yield None
+        return
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as Bar
+        except ImportError:
+            pass
+        else:
+            columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+            with Bar(
+                *columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)
+            ) as bar:
+                task = bar.add_task(title, total=None, left="")
+
+                def draw(progress: Progress) -> None:
+                    bar.update(
+                        task,
+                        total=progress.total,
+                        completed=progress.done,
+                        left=_left(progress.seconds_left),
+                    )
+
+                yield draw
+            return
+    last = 0.0
+
+    def tell(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > _EVERY or progress.done == progress.total:
+            last = now
+            left = _left(progress.seconds_left)
+            click.echo(f"{title}: {progress.done} of {progress.total} {left}".rstrip(), err=True)
+
+    yield tell
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d} left"

@@ -1,0 +1,1 @@
+"""The experiments of the paper: a protocol as data, a runner, tables and figures."""

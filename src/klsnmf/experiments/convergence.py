@@ -1,0 +1,171 @@
+"""How the factors and the objective settle: the paper's convergence figures as rows."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+
+from .. import __version__
+from .._typing import Array
+from ..estimators import KLSNMF
+from .rows import ForeignRowsError, write_aside
+from .subsets import classes_of, samples
+from .work import width
+
+#: Set -> N: the smallest of its table. The paper draws Yale too, and has no table of it.
+SIZES = {"pix": 2, "alphadigit": 5, "semeion": 2, "jaffe": 2, "yale": 5}
+SUBSETS = 10
+LAM, RADIUS = 0.001, 1.0
+ITERATIONS = 500
+SOLVERS = ("paper", "soft", "exact")
+
+#: All of the first hundred iterations, then fewer and fewer.
+SHOWN = np.unique(np.r_[1:101, np.geomspace(100, ITERATIONS, 60).astype(int)])
+
+#: What changes by less than this share of its scale changes by rounding only.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Point:
+    """One iteration of a fit, and what is known of the whole fit.
+
+    Attributes
+    ----------
+    rises : how often the objective rose, beyond rounding
+    settled : the iteration from which on it is within 1/1000 of its lowest value
+    rate : the factor by which changes of W and G shrink from one iteration to the next, at the end
+    """
+
+    set: str
+    N: int
+    subset: int
+    solver: str
+    rises: int
+    settled: int
+    rate: float
+    iteration: int
+    objective: float
+    change_W: float
+    change_G: float
+    version: str
+
+
+def points(name: str, data_home: str | None) -> Iterator[Point]:
+    """The fits of one set: as printed, symmetrised, and exact, from the same starts."""
+    data = samples(name, data_home)
+    for subset in range(SUBSETS):
+        chosen = np.isin(data.y, classes_of(data.n_classes, SIZES[name], subset, seed=0))
+        X = normalize(data.X[chosen].astype(np.float64))
+        for solver in SOLVERS:
+            model = KLSNMF(
+                SIZES[name],
+                kernel="rbf",
+                n_neighbors=None,
+                radius=width(X, RADIUS),
+                row_norm=None,
+                lam=LAM,
+                solver=solver,
+                init="kmeans",
+                n_init=1,
+                max_iter=ITERATIONS,
+                tol=0,
+                random_state=subset,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                history = model.fit(X).history_
+            objective = history["objective"]
+            change = np.hypot(history["change_W"], history["change_G"])
+            for iteration in SHOWN[len(objective) >= SHOWN]:
+                yield Point(
+                    set=name,
+                    N=SIZES[name],
+                    subset=subset,
+                    solver=solver,
+                    rises=rises(objective, len(X)),
+                    settled=settled_after(objective),
+                    rate=round(rate(change), 5),
+                    iteration=int(iteration),
+                    objective=_short(objective[iteration - 1]),
+                    change_W=_short(history["change_W"][iteration - 1]),
+                    change_G=_short(history["change_G"][iteration - 1]),
+                    version=__version__,
+                )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def rises(objective: Array, scale: float) -> int:  # (t,) -> count
+    """How often the objective goes up; ``scale`` is the size of what it is a difference of."""
+    return int((np.diff(objective) > _ROUNDING * scale).sum())
+
+
+def settled_after(objective: Array) -> int:  # (t,) -> iteration
+    """The iteration from which on the objective is within 1/1000 of its lowest value."""
+    far = np.flatnonzero(objective > 1.001 * objective.min())
+    return int(far[-1]) + 2 if far.size else 1
+
+
+def rate(change: Array) -> float:  # (t,) -> factor
+    """The median factor from a change to the next, over the last half of those above rounding."""
+    still = np.flatnonzero(change < _ROUNDING * change[0])
+    moving = change[: still[0]] if still.size else change
+    late = moving[len(moving) // 2 :]
+    return float(np.median(late[1:] / late[:-1])) if len(late) > 1 else 0.0
+
+
+def write(folder: Path, name: str, data_home: str | None) -> None:
+    """The rows of one set, unless they are there."""
+    if _file(folder, name).exists():
+        return
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Point)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(point) for point in points(name, data_home))
+    write_aside(_file(folder, name), gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def read(folder: Path) -> list[Point]:
+    """The rows of all sets that are there."""
+    kinds: dict[str, Any] = {
+        field.name: {"str": str, "int": int, "float": float}[str(field.type)]
+        for field in fields(Point)
+    }
+    found = []
+    for name in SIZES:
+        path = _file(folder, name)
+        if not path.exists():
+            continue
+        for record in csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode())):
+            if record["version"] != __version__:
+                raise ForeignRowsError(
+                    f"{path} was made by version {record['version']}, and this is {__version__}: "
+                    "move the file away, or choose another folder with --out."
+                )
+            kinds = {"str": str, "int": int, "float": float}
+            found.append(
+                Point(
+                    **{
+                        field.name: kinds[str(field.type)](record[field.name])
+                        for field in fields(Point)
+                    }
+                )
+            )
+    return found
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / "rows" / f"{name}-convergence.csv.gz"

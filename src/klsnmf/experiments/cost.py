@@ -1,0 +1,112 @@
+"""What an iteration costs, by n, k and p: the paper says O(n²p + n²k)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import KLSNMF, __version__
+from .rows import write_aside
+
+#: One of n, k and p grows, the other two stay.
+GROWTH = {
+    "n": [(n, 10, 50) for n in (500, 1000, 2000, 4000)],
+    "k": [(2000, k, 50) for k in (10, 20, 40, 80)],
+    "p": [(2000, 10, p) for p in (50, 200, 800, 3200)],
+}
+_ITERATIONS = 20
+_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of an iteration, and of all that comes before the first."""
+
+    grows: str
+    n: int
+    k: int
+    p: int
+    iteration: float
+    before: float
+
+
+def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
+    """Best of several: fits of random data with the rules as printed."""
+    found = []
+    for grows, sizes in GROWTH.items():
+        for n, k, p in sizes:
+            X = np.random.default_rng(0).random((n, p), dtype=np.float32)
+            start = (np.full((n, k), 1 / n, np.float32), np.ones((n, k), np.float32))
+            few, many = (_best(X, k, start, count) for count in (1, 1 + _ITERATIONS))
+            iteration = (many - few) / _ITERATIONS
+            found.append(Cost(grows, n, k, p, iteration, few - iteration))
+            if report is not None:
+                report(f"n = {n}, k = {k}, p = {p}: {1000 * iteration:.1f} ms an iteration")
+    return found
+
+
+def _best(X: Any, k: int, start: Any, iterations: int) -> float:
+    best = np.inf
+    for _ in range(_REPEATS):
+        model = KLSNMF(
+            k,
+            kernel="rbf",
+            radius=1.0,
+            lam=0.001,
+            solver="paper",
+            row_norm=None,
+            init=start,
+            max_iter=iterations,
+            tol=0,
+        )
+        begun = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The slope of a straight line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def write(folder: Path, report: Callable[[str], None] | None = None) -> None:
+    """Measure, unless it is done."""
+    if _file(folder).exists():
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["grows", "n", "k", "p", "iteration", "before", "version"])
+    for cost in measure(report):
+        times = f"{cost.iteration:.6f}", f"{cost.before:.6f}"
+        writer.writerow([cost.grows, cost.n, cost.k, cost.p, *times, __version__])
+    write_aside(_file(folder), text.getvalue().encode())
+
+
+def read(folder: Path) -> list[Cost]:
+    if not _file(folder).exists():
+        return []
+    with _file(folder).open(newline="") as file:
+        return [
+            Cost(
+                row["grows"],
+                *(int(row[name]) for name in ("n", "k", "p")),
+                *(float(row[name]) for name in ("iteration", "before")),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def _file(folder: Path) -> Path:
+    return folder / "rows" / "cost.csv"

@@ -1,0 +1,187 @@
+"""The figures of the paper, and a few that it does not have, drawn from rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .convergence import Point
+from .protocol import S, Table
+from .published import METRICS
+from .rows import Row
+from .selection import Result, settings
+from .subsets import Samples
+from .tables import TITLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Sets whose images may be shown to anyone. The others are pictures of people.
+PUBLIC = ("digits", "semeion", "alphadigit")
+
+
+def _axes(rows: int, columns: int, **options: Any) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.1 * columns, 2.6 * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def draw_convergence(points: Sequence[Point], path: Path) -> None:
+    """Changes of W and G and the objective by iteration; a line for each of ten subsets."""
+    sets = list(dict.fromkeys(point.set for point in points))
+    curves: dict[tuple[str, int], list[Point]] = defaultdict(list)
+    for point in points:
+        if point.solver == "paper":
+            curves[point.set, point.subset].append(point)
+    kinds = {"change_W": "‖W_t − W_t+1‖", "change_G": "‖G_t − G_t+1‖", "objective": "objective"}
+    figure, axes = _axes(len(kinds), len(sets), sharex=True)
+    for (name, _), curve in curves.items():
+        for ax, kind in zip(axes[:, sets.index(name)], kinds, strict=True):
+            ax.plot([p.iteration for p in curve], [getattr(p, kind) for p in curve], lw=0.8)
+    for ax, name in zip(axes[0], sets, strict=True):
+        ax.set_title(name)
+    for line, (kind, title) in zip(axes, kinds.items(), strict=True):
+        line[0].set_ylabel(title)
+        for ax in line:
+            ax.set_xscale("log")
+            ax.grid(alpha=0.3)
+            if kind != "objective":
+                ax.set_yscale("log")
+    for ax in axes[-1]:
+        ax.set_xlabel("iteration")
+    figure.savefig(path, dpi=100)
+
+
+def by_lam(rows: Sequence[Row], size: int, radius: float) -> list[tuple[float, float, Any]]:
+    """λ, λ/λ* (a median over subsets) and the mean scores, at one radius of KLS-NMF."""
+    stars = [
+        100 * float(row.lam)
+        for row in rows
+        if (row.method, row.N) == ("KLS-NMF", size)
+        and json.loads(row.parameters) == {"lam": "auto", "radius": radius}
+    ]
+    found = []
+    for text, scores in settings(rows, "KLS-NMF", size).items():
+        setting = json.loads(text)
+        if setting["radius"] == radius and setting["lam"] in S:
+            star = float(np.median(stars)) if stars else math.nan
+            means = {metric: np.mean(list(scores[metric].values())) for metric in METRICS}
+            found.append((setting["lam"], setting["lam"] / star if star else math.nan, means))
+    return sorted(found, key=lambda one: one[0])
+
+
+def by_radius(rows: Sequence[Row], size: int) -> list[tuple[float, dict[str, float]]]:
+    """Radius and the mean scores at the λ that is best there, by accuracy."""
+    best: dict[float, dict[str, float]] = {}
+    for text, scores in settings(rows, "KLS-NMF", size).items():
+        setting = json.loads(text)
+        if setting["lam"] not in S:
+            continue
+        means = {metric: float(np.mean(list(scores[metric].values()))) for metric in METRICS}
+        before = best.get(setting["radius"])
+        if before is None or means["accuracy"] > before["accuracy"]:
+            best[setting["radius"]] = means
+    return sorted(best.items())
+
+
+def draw_parameters(
+    rows: Mapping[str, Sequence[Row]],
+    chosen: Mapping[str, Mapping[int, Result]],
+    path: Path,
+) -> None:
+    """Scores by λ, by λ/λ*, and by radius, at the smallest N of each set."""
+    sets = [name for name, found in chosen.items() if found]
+    figure, axes = _axes(3, len(sets), sharey="col")
+    for column, name in zip(axes.T, sets, strict=True):
+        size = min(chosen[name])
+        curve = by_lam(rows[name], size, chosen[name][size].setting["radius"])
+        for metric in METRICS:
+            values = [means[metric] for *_, means in curve]
+            column[0].plot([lam for lam, *_ in curve], values, "o-", ms=3, label=TITLES[metric])
+            column[1].plot([share for _, share, _ in curve], values, "o-", ms=3)
+            radii = by_radius(rows[name], size)
+            column[2].plot([r for r, _ in radii], [m[metric] for _, m in radii], "o-", ms=3)
+        column[0].set_title(f"{name}, N = {size}")
+        for ax, title in zip(column, ("λ", "λ / λ*", "radius, at its best λ"), strict=True):
+            ax.set_xscale("log")
+            ax.set_xlabel(title)
+            ax.grid(alpha=0.3)
+    for line in axes:
+        line[0].set_ylabel("%")
+    axes[0, 0].legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
+def draw_graph_weights(rows: Mapping[str, Sequence[Row]], path: Path) -> None:
+    """Accuracy of GLS-NMF over λ × γ, a panel for each set."""
+    sets = [name for name, found in rows.items() if found]
+    figure, axes = _axes(1, len(sets))
+    for ax, name in zip(axes[0], sets, strict=True):
+        size = rows[name][0].N
+        image = np.full((len(S), len(S)), np.nan)
+        for text, scores in settings(rows[name], "GLS-NMF", size).items():
+            setting = json.loads(text)
+            place = S.index(setting["lam"]), S.index(setting["graph_weight"])
+            image[place] = np.mean(list(scores["accuracy"].values()))
+        shown = ax.imshow(image, origin="lower", cmap="viridis")
+        ax.set_title(f"{name}, N = {size}")
+        ax.set_xticks(range(len(S)), [f"{value:g}" for value in S], rotation=60, fontsize=7)
+        ax.set_yticks(range(len(S)), [f"{value:g}" for value in S], fontsize=7)
+        ax.set_xlabel("γ")
+        figure.colorbar(shown, ax=ax, shrink=0.8)
+    axes[0, 0].set_ylabel("λ")
+    figure.savefig(path, dpi=100)
+
+
+def draw_samples(data: Samples, name: str, folder: Path) -> Path:
+    """Five images of each of up to ten classes. Pictures of people go to a folder of their own."""
+    if name not in PUBLIC:
+        folder = folder / "people"
+        folder.mkdir(parents=True, exist_ok=True)
+        # So that they are not published by accident.
+        (folder / ".gitignore").write_text("*\n")
+    path = folder / f"samples-{name}.png"
+    shown = np.unique(data.y)[:10]
+    height, width = data.image_shape
+    sheet = np.zeros((5 * height, len(shown) * width), np.float32)
+    for column, one in enumerate(shown):
+        for line, image in enumerate(data.X[data.y == one][:5]):
+            at = (
+                slice(line * height, (line + 1) * height),
+                slice(column * width, (column + 1) * width),
+            )
+            sheet[at] = image.reshape(height, width)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.imshow(sheet, cmap="gray", interpolation="nearest")
+    ax.set_axis_off()
+    figure.savefig(path, dpi=100)
+    return path
+
+
+def draw_all(
+    folder: Path,
+    tables: Mapping[str, Table],
+    rows: Mapping[str, Sequence[Row]],
+    found: Mapping[str, Mapping[str, Mapping[int, Result]]],
+    points: Sequence[Point],
+) -> None:
+    """Every figure that there are rows for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if points:
+        draw_convergence(points, folder / "convergence.png")
+    chosen = {name: found[name].get("KLS-NMF", {}) for name in tables if name in found}
+    if any(chosen.values()):
+        draw_parameters(rows, chosen, folder / "parameters.png")
+    grids = {name.removesuffix("-gls"): rows[name] for name in rows if name.endswith("-gls")}
+    if any(grids.values()):
+        draw_graph_weights(grids, folder / "graph_weights.png")

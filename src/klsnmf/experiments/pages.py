@@ -1,0 +1,80 @@
+"""All that is made of rows: tables, figures, and the page of claims, in a folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import claims, convergence, cost, tables
+from .protocol import Table
+from .rows import Row, write_aside
+from .runner import store_of
+from .selection import results
+from .subsets import classes_of, samples
+
+
+def write_pages(
+    chosen: Mapping[str, Table], folder: Path, data_home: str | None, figures: bool = True
+) -> list[Path]:
+    """Everything that there are rows for; the files written."""
+    rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
+    found = {
+        name: results(table, rows[name], samples(table.dataset, data_home).n_classes)
+        for name, table in chosen.items()
+    }
+    written = []
+    for name, table in chosen.items():
+        if not rows[name] or name.endswith("-gls"):
+            continue
+        for kind, text in (
+            ("md", tables.as_markdown(table, found[name])),
+            ("csv", tables.as_csv(table, found[name])),
+            ("tex", tables.as_latex(table, found[name])),
+        ):
+            written.append(_write(folder / "tables" / f"{name}.{kind}", text))
+    main = {name: found[name] for name in chosen if not name.endswith("-gls")}
+    points, costs = convergence.read(folder), cost.read(folder)
+    written.append(_write(folder / "claims.md", claims.page(main, rows, points, costs)))
+    written.append(_write(folder / "subsets.csv", _subsets(chosen, data_home)))
+    written.append(_write(folder / "times.csv", _times(rows)))
+    if figures:
+        from . import figures as drawing
+
+        plain = {name: chosen[name] for name in main}
+        drawing.draw_all(folder / "figures", plain, rows, found, points)
+        for name in dict.fromkeys(table.dataset for table in chosen.values()):
+            written.append(drawing.draw_samples(samples(name, data_home), name, folder / "figures"))
+    return written
+
+
+def _write(path: Path, text: str) -> Path:
+    write_aside(path, text.encode())
+    return path
+
+
+def _subsets(chosen: Mapping[str, Table], data_home: str | None) -> str:
+    """The classes of each random subset."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["set", "N", "subset", "classes"])
+    for table in {table.dataset: table for table in chosen.values()}.values():
+        n_classes = samples(table.dataset, data_home).n_classes
+        for size in table.sizes:
+            for subset in range(1 if size == n_classes else table.subsets):
+                classes = classes_of(n_classes, size, subset, table.seed)
+                writer.writerow([table.dataset, size, subset, " ".join(map(str, classes))])
+    return text.getvalue()
+
+
+def _times(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Minutes on one core that the fits of each column took."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["table", "column", "fits", "core_minutes"])
+    for name, found in rows.items():
+        for column in dict.fromkeys(row.method for row in found):
+            seconds = [float(row.seconds) for row in found if row.method == column]
+            writer.writerow([name, column, len(seconds), f"{sum(seconds) / 60:.1f}"])
+    return text.getvalue()

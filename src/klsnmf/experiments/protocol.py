@@ -1,0 +1,218 @@
+"""What is run for each table of the paper: sets, subsets, methods and grids, as data.
+
+Nothing here computes. ``cells`` turns a table into pieces of work, and all that the rows of a
+column depend on goes into its fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from typing import Any
+
+#: The values that the paper chooses radius and weights from.
+S = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+
+#: The same for every method: ten starts, the lowest value of its own objective is kept.
+STARTS = {"n_init": 10, "max_iter": 500}
+
+#: For a hundred clusters: starts are close to where they end, and a fit costs a thousand times as
+#: much.
+FEW_STARTS = {"n_init": 2, "max_iter": 100}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A method and the settings that are tried of it: a column of the tables.
+
+    Attributes
+    ----------
+    column : its name in the tables
+    method : a key of ``klsnmf.METHODS``
+    source : "paper" if the paper has this column, "ours" for kernels it does not use, "plain"
+        for what scikit-learn has
+    grid : parameter -> values, chosen among with the labels. "radius" is r of the kernel
+        exp(-d²/(r max d²)).
+    beside : values of ``lam`` that are run with the grid, and are not chosen among
+    fixed : the other parameters
+    rows : "unit" for samples at length 1, "stored" for the arrays as they are
+    readings : how labels are read from the coefficients, chosen among like the grid
+    """
+
+    column: str
+    method: str
+    source: str = "paper"
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    beside: tuple[Any, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    rows: str = "unit"
+    readings: tuple[str, ...] = ()
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether there is anything to choose with the labels."""
+        return bool(self.grid or self.readings)
+
+    def settings(self) -> list[dict[str, Any]]:
+        """The settings that are fits of their own; values of λ share one batch."""
+        outer = {name: values for name, values in self.grid.items() if name != "lam"}
+        return [dict(zip(outer, values, strict=True)) for values in product(*outer.values())]
+
+    def lams(self) -> tuple[Any, ...]:
+        return (*self.grid.get("lam", ()), *self.beside)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of results: random subsets of the classes of a data set, and what is run on them.
+
+    Attributes
+    ----------
+    name : of the table, and of its files
+    title : "Table I" and the like
+    dataset : a name of ``klsnmf.datasets``
+    sizes : N, how many classes; as many as there are is one subset, the whole set
+    subsets : how many random subsets for each N
+    seed : of the subsets, and of all starts
+    trials : the columns
+    """
+
+    name: str
+    title: str
+    dataset: str
+    sizes: tuple[int, ...]
+    trials: tuple[Trial, ...]
+    subsets: int = 10
+    seed: int = 0
+
+    def trial(self, column: str) -> Trial:
+        return next(trial for trial in self.trials if trial.column == column)
+
+    def fingerprints(self, data_hash: str) -> dict[str, str]:
+        """For each column twelve digits that change with anything that could change its rows."""
+        return {trial.column: self._fingerprint(trial, data_hash) for trial in self.trials}
+
+    def _fingerprint(self, trial: Trial, data_hash: str) -> str:
+        told = {"table": self.name, "seed": self.seed, "data": data_hash, **asdict(trial)}
+        text = json.dumps(told, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of work: one subset, one trial, one setting; all its λ in one batch."""
+
+    table: str
+    size: int
+    subset: int
+    column: str
+    setting: tuple[tuple[str, Any], ...]
+
+    @property
+    def key(self) -> str:
+        """A name for its file."""
+        told = [f"{name}={value}" for name, value in sorted(self.setting)]
+        words = "_".join([self.column, *told]).lower()
+        safe = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in words)
+        return f"{self.size:03d}-{self.subset:02d}-{safe}"
+
+
+def cells(table: Table, n_classes: int) -> Iterator[Cell]:
+    """All work for a table, the smallest N first."""
+    for size in table.sizes:
+        for subset in range(1 if size == n_classes else table.subsets):
+            for trial in table.trials:
+                for setting in trial.settings():
+                    yield Cell(table.name, size, subset, trial.column, tuple(setting.items()))
+
+
+_BOTH = ("argmax", "kmeans")
+_RBF = {"kernel": "rbf", "n_neighbors": None}
+
+
+def _trials(starts: Mapping[str, int]) -> tuple[Trial, ...]:
+    """The columns of tables I to V, the same starts for every method.
+
+    "KLS-NMF" is the paper's; its λ = 0 and λ = "auto" are run for the questions what the local term
+    is worth, and where λ lies relative to λ*.
+    """
+    return (
+        Trial("KMeans", "kmeans", "plain", fixed={"n_init": 10}, rows="stored"),
+        Trial(
+            "SpectralClustering",
+            "spectral",
+            "plain",
+            fixed={"affinity": "nearest_neighbors"},
+            rows="stored",
+        ),
+        Trial("KLS-NMF, no labels", "kls-nmf", "ours", rows="stored"),
+        Trial("KLS-NMF, self-tuning", "kls-nmf", "ours", grid={"lam": S}, fixed=starts),
+        Trial("WNMF", "wnmf", fixed=starts, readings=_BOTH),
+        Trial("ONMF", "onmf", fixed=starts, readings=_BOTH),
+        Trial("CNMF", "cnmf", fixed=starts, readings=_BOTH),
+        Trial("KNMF", "knmf", grid={"radius": S}, fixed={**_RBF, **starts}, readings=_BOTH),
+        Trial(
+            "KLS-NMF",
+            "kls-nmf",
+            grid={"radius": S, "lam": S},
+            beside=(0.0, "auto"),
+            fixed={**_RBF, **starts},
+        ),
+        # A start of RMNMF takes as long as ten of the others, and its starts end much alike.
+        Trial(
+            "RMNMF",
+            "rmnmf",
+            grid={"graph_weight": S},
+            fixed={"graph_neighbors": 5, "n_init": 1, "max_iter": 1000},
+            readings=_BOTH,
+        ),
+    )
+
+
+TRIALS = _trials(STARTS)
+
+_TO_TEN = tuple(range(2, 11))
+
+#: The five tables of the paper.
+TABLES = {
+    table.name: table
+    for table in (
+        Table("semeion", "Table I", "semeion", _TO_TEN, TRIALS),
+        Table("jaffe", "Table II", "jaffe", _TO_TEN, TRIALS),
+        Table("pix", "Table III", "pix", _TO_TEN, TRIALS),
+        Table("alphadigit", "Table IV", "alphadigit", (*range(5, 36, 5), 36), TRIALS),
+        Table("faces94", "Table V", "faces94", (*range(10, 111, 10), 113), _trials(FEW_STARTS)),
+    )
+}
+
+_GLS_NMF = Trial(
+    "GLS-NMF",
+    "gls-nmf",
+    grid={"graph_weight": S, "lam": S},
+    fixed={**_RBF, **STARTS, "radius": 1.0, "graph_neighbors": 5},
+)
+
+#: GLS-NMF over λ × γ, on the smallest subsets of the first four tables.
+GRIDS = {
+    f"{name}-gls": Table(f"{name}-gls", "λ × γ", name, TABLES[name].sizes[:1], (_GLS_NMF,))
+    for name in ("semeion", "jaffe", "pix", "alphadigit")
+}
+
+
+def _shortened(trial: Trial) -> Trial:
+    few = {name: tuple(v for v in values if 0.01 <= v <= 10) for name, values in trial.grid.items()}
+    return replace(trial, grid=few)
+
+
+#: A table that takes a minute or two, on data that is always there.
+QUICK = Table(
+    "quick",
+    "Reduced table",
+    "digits",
+    (2, 3, 5),
+    tuple(_shortened(trial) for trial in TRIALS),
+    subsets=3,
+)

@@ -1,0 +1,36 @@
+"""The numbers of the paper's five tables.
+
+``published.csv`` has the mean and the deviation over subsets of each score as they are printed in
+Peng, Chen, Kang and Cheng, 2019; the averages over N are not there: several are misprinted, and
+all are recomputed here.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+METRICS = ("accuracy", "nmi", "purity")
+
+
+@cache
+def published() -> dict[tuple[str, int, str], dict[str, float]]:
+    """(set, N, column) -> score -> mean, percent."""
+    text = (files(__package__) / "published.csv").read_text()
+    return {
+        (row["set"], int(row["N"]), row["method"]): {name: float(row[name]) for name in METRICS}
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def published_average(table: str, column: str, metric: str) -> float | None:
+    """The average over all N, recomputed; None for what the paper does not have."""
+    found = [
+        scores[metric]
+        for (name, _, method), scores in published().items()
+        if (name, method) == (table, column)
+    ]
+    return float(np.mean(found)) if found else None

@@ -1,0 +1,41 @@
+"""Random subsets of the classes of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .. import datasets
+from .._typing import Array, Labels
+from ..datasets.arrays import as_arrays, content_hash
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A data set as the experiments see it."""
+
+    X: Array  # (n, p)
+    y: Labels  # (n,)
+    n_classes: int
+    image_shape: tuple[int, int]
+    hash: str
+
+
+@lru_cache(maxsize=2)
+def samples(name: str, data_home: str | None) -> Samples:
+    """A data set by name, in single precision."""
+    data = datasets.load(name, data_home)
+    classes = len(np.unique(data.target))
+    found = content_hash(as_arrays(data.data, data.target, data.image_shape))
+    return Samples(data.data.astype(np.float32), data.target, classes, data.image_shape, found)
+
+
+def classes_of(n_classes: int, size: int, subset: int, seed: int) -> Sequence[int]:
+    """The classes of a subset: a random choice that depends on nothing but these four numbers."""
+    if size == n_classes:
+        return range(n_classes)
+    rng = np.random.default_rng([seed, n_classes, size, subset])
+    return sorted(int(c) for c in rng.choice(n_classes, size, replace=False))

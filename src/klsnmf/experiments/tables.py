@@ -1,0 +1,177 @@
+"""Tables in the layout of the paper, with its numbers beside ours: Markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+from .protocol import Table
+from .published import METRICS, published, published_average
+from .selection import Result, average, difference
+
+#: The paper's columns in its order, then ours, then scikit-learn's.
+COLUMNS = (
+    *("WNMF", "RMNMF", "CNMF", "KNMF", "ONMF", "KLS-NMF"),
+    *("KLS-NMF, no labels", "KLS-NMF, self-tuning", "KMeans", "SpectralClustering"),
+)
+TITLES = {"accuracy": "Accuracy", "nmi": "NMI", "purity": "Purity"}
+
+Results = Mapping[str, Mapping[int, Result]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number of a table: ours with its deviation, the paper's, and whether it is the best."""
+
+    mean: float | None
+    deviation: float = float("nan")
+    paper: float | None = None
+    best: bool = False
+
+
+#: The name of a line (an N, or "Average") and its entries.
+Line = tuple[str, list[Entry]]
+
+
+def lines(table: Table, found: Results, metric: str) -> list[Line]:
+    """A subtable: a line for each N, and the average over those that every column has."""
+    columns = [column for column in COLUMNS if column in found]
+    listed: list[Line] = []
+    for size in table.sizes:
+        entries = []
+        for column in columns:
+            result = found[column].get(size)
+            paper = published().get((table.name, size, column), {}).get(metric)
+            if result is None:
+                entries.append(Entry(None, paper=paper))
+            else:
+                entries.append(Entry(result.mean(metric), result.deviation(metric), paper))
+        listed.append((str(size), _with_best(entries)))
+    complete = [column for column in columns if len(found[column]) == len(table.sizes)]
+    averages = [
+        Entry(
+            average(found[column], metric) if column in complete else None,
+            paper=published_average(table.name, column, metric),
+        )
+        for column in columns
+    ]
+    return [*listed, ("Average", _with_best(averages))]
+
+
+def _with_best(entries: Sequence[Entry]) -> list[Entry]:
+    best = max((round(e.mean, 2) for e in entries if e.mean is not None), default=None)
+    return [
+        Entry(e.mean, e.deviation, e.paper, e.mean is not None and round(e.mean, 2) == best)
+        for e in entries
+    ]
+
+
+def as_markdown(table: Table, found: Results) -> str:
+    """The three subtables, and the differences between KLS-NMF and the others."""
+    columns = [column for column in COLUMNS if column in found]
+    text = [f"# {table.title}: {table.dataset}", ""]
+    text += [
+        "Percent: mean ± standard deviation over the random subsets of N classes, and in brackets "
+        "the number in the paper. The best of a line is bold. Settings are chosen with the labels, "
+        'for each N the best mean accuracy, but for "KLS-NMF, no labels", KMeans and '
+        "SpectralClustering, which see no label. An empty cell has not been run.",
+    ]
+    for metric in METRICS:
+        text += ["", f"## {TITLES[metric]}", "", _markdown_line(["N", *columns])]
+        text += ["|" + "---|" * (len(columns) + 1)]
+        for name, entries in lines(table, found, metric):
+            text.append(_markdown_line([name, *map(_markdown_entry, entries)]))
+    return "\n".join([*text, "", *_differences(found, columns), ""])
+
+
+def _markdown_line(fields: Sequence[str]) -> str:
+    return "| " + " | ".join(fields) + " |"
+
+
+def _markdown_entry(entry: Entry) -> str:
+    ours = _number(entry)
+    ours = f"**{ours}**" if entry.best else ours
+    return f"{ours} ({entry.paper:.2f})".strip() if entry.paper is not None else ours
+
+
+def _number(entry: Entry, plus_minus: str = " ± ") -> str:
+    if entry.mean is None:
+        return ""
+    if isnan(entry.deviation):
+        return f"{entry.mean:.2f}"
+    return f"{entry.mean:.2f}{plus_minus}{entry.deviation:.2f}"
+
+
+def _differences(found: Results, columns: Sequence[str]) -> list[str]:
+    """KLS-NMF, with the labels and without, minus every other column, paired over subsets."""
+    ours = [column for column in ("KLS-NMF", "KLS-NMF, no labels") if found.get(column)]
+    text = [
+        "## Differences, subset by subset",
+        "",
+        "In points, with the 95 % interval of the mean over all subsets of all N that both have. "
+        "Subsets share classes, so the intervals are somewhat too narrow.",
+        "",
+        _markdown_line(["", *(f"{one}: {TITLES[m]}" for one in ours for m in METRICS)]),
+        "|" + "---|" * (1 + len(ours) * len(METRICS)),
+    ]
+    for column in columns:
+        cells = []
+        for one in ours:
+            for metric in METRICS:
+                gap = difference(found[one], found[column], metric) if column != one else None
+                cells.append(f"{gap[0]:+.2f} ± {gap[1]:.2f}" if gap else "")
+        text.append(_markdown_line([f"minus {column}", *cells]))
+    return text
+
+
+def as_csv(table: Table, found: Results) -> str:
+    """A line for each number: set, score, N, column, ours, deviation, paper, chosen setting."""
+    columns = [column for column in COLUMNS if column in found]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["set", "score", "N", "column", "ours", "deviation", "paper", "setting"])
+    for metric in METRICS:
+        for name, entries in lines(table, found, metric):
+            for column, entry in zip(columns, entries, strict=True):
+                result = found[column].get(int(name)) if name != "Average" else None
+                told = ", ".join(f"{k}={v}" for k, v in result.setting.items()) if result else ""
+                writer.writerow(
+                    [table.name, metric, name, column, *map(_plain, _numbers(entry)), told]
+                )
+    return text.getvalue()
+
+
+def _numbers(entry: Entry) -> tuple[float | None, float | None, float | None]:
+    return entry.mean, None if isnan(entry.deviation) else entry.deviation, entry.paper
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def as_latex(table: Table, found: Results) -> str:
+    """The three subtables one below the other, for a document with the package booktabs."""
+    columns = [column for column in COLUMNS if column in found]
+    text = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        f"\\caption{{Clustering of {table.dataset}: ours, and in brackets the paper's.}}",
+        f"\\begin{{tabular}}{{r{'l' * len(columns)}}}",
+    ]
+    for metric in METRICS:
+        text += ["\\toprule", f"\\multicolumn{{{len(columns) + 1}}}{{c}}{{{TITLES[metric]}}} \\\\"]
+        text += ["\\midrule", " & ".join(["$N$", *columns]) + " \\\\", "\\midrule"]
+        for name, entries in lines(table, found, metric):
+            if name == "Average":
+                text.append("\\midrule")
+            text.append(" & ".join([name, *map(_latex_entry, entries)]) + " \\\\")
+    return "\n".join([*text, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""])
+
+
+def _latex_entry(entry: Entry) -> str:
+    ours = _number(entry, "$\\pm$")
+    ours = f"\\textbf{{{ours}}}" if entry.best else ours
+    return f"{ours} ({entry.paper:.2f})".strip() if entry.paper is not None else ours

@@ -1,0 +1,107 @@
+"""One cell of a table: its fits, scored, as rows."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+
+from .. import __version__, metrics
+from .._typing import Array, Labels
+from ..estimators import path
+from ..methods import METHODS
+from ..reading import read_labels
+from .protocol import Cell, Table, Trial
+from .rows import Row
+from .subsets import classes_of, samples
+
+
+def run_cell(table: Table, cell: Cell, data_home: str | None) -> list[Row]:
+    """Fit all that a cell asks for, and score it."""
+    data = samples(table.dataset, data_home)
+    chosen = np.isin(data.y, classes_of(data.n_classes, cell.size, cell.subset, table.seed))
+    X, y = data.X[chosen], data.y[chosen]
+    trial = table.trial(cell.column)
+    if trial.rows == "unit":
+        X = normalize(X)
+    seed = table.seed + cell.subset
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        # A grid goes to where fits collapse or do not converge; the rows tell.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
+        fits = list(_fits(trial, dict(cell.setting), X, cell.size, seed))
+    seconds = (time.perf_counter() - start) / len(fits)
+    return [
+        Row(
+            set=table.name,
+            N=cell.size,
+            subset=cell.subset,
+            method=cell.column,
+            parameters=json.dumps(params, sort_keys=True),
+            seed=seed,
+            accuracy=_percent(metrics.accuracy(y, labels)),
+            nmi=_percent(metrics.nmi(y, labels)),
+            nmi_max=_percent(metrics.nmi(y, labels, average="max")),
+            purity=_percent(metrics.purity(y, labels)),
+            objective=f"{objective:.7g}",
+            iterations=iterations,
+            lam=f"{lam:.5g}",
+            seconds=f"{seconds:.3f}",
+            version=__version__,
+            protocol=table.fingerprints(data.hash)[cell.column],
+        )
+        for params, labels, objective, iterations, lam in fits
+    ]
+
+
+_Fit = tuple[dict[str, Any], Labels, float, int, float]
+
+
+def _fits(trial: Trial, setting: dict[str, Any], X: Array, k: int, seed: int) -> Iterator[_Fit]:
+    """Parameters, labels, objective, iterations and λ of each fit of a cell."""
+    options = {**trial.fixed, **setting, "random_state": seed}
+    estimator = METHODS[trial.method]
+    if trial.rows == "unit" and "row_norm" in estimator().get_params():
+        options["row_norm"] = None
+    if "radius" in options:
+        options["radius"] = width(X, options["radius"])
+    if lams := trial.lams():
+        for asked, model in zip(lams, path(X, k, lams=lams, **options), strict=True):
+            yield (
+                {**setting, "lam": asked},
+                model.labels_,
+                model.objective_,
+                model.n_iter_,
+                model.lam_,
+            )
+        return
+    model = estimator(k, **options).fit(X)
+    told = (
+        float(getattr(model, "objective_", getattr(model, "inertia_", math.nan))),
+        int(getattr(model, "n_iter_", 0)),
+        float(getattr(model, "lam_", math.nan)),
+    )
+    if not trial.readings:
+        yield (setting, model.labels_, *told)
+    for how in trial.readings:
+        labels, _ = read_labels(model.G_, model.labels_, how, check_random_state(seed))
+        yield ({**setting, "labels": how}, labels, *told)
+
+
+def width(X: Array, r: float) -> float:
+    """σ for which exp(-d²/(2σ²)) is exp(-d²/(r max d²)): r is in units of the data."""
+    return math.sqrt(r / 2) * float(pairwise_distances(X).max())
+
+
+def _percent(score: float) -> str:
+    return f"{100 * score:.2f}"

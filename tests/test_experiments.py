@@ -1,0 +1,432 @@
+"""The protocol, the runner that survives being killed, and what is made of rows."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import errno
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from klsnmf import __version__
+from klsnmf.experiments import convergence, tables
+from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
+from klsnmf.experiments.published import METRICS, published, published_average
+from klsnmf.experiments.rows import ForeignRowsError, Row, Store
+from klsnmf.experiments.runner import run, store_of
+from klsnmf.experiments.selection import choose, difference, results, settings
+from klsnmf.experiments.subsets import classes_of, samples
+from klsnmf.experiments.work import run_cell, width
+
+KMEANS = Trial("KMeans", "kmeans", "plain", fixed={"n_init": 1}, rows="stored")
+SMALL = Table(
+    "small",
+    "A small table",
+    "digits",
+    (2, 3),
+    (
+        KMEANS,
+        Trial("WNMF", "wnmf", fixed={"n_init": 1, "max_iter": 5}, readings=("argmax", "kmeans")),
+        Trial(
+            "KLS-NMF",
+            "kls-nmf",
+            grid={"radius": (0.1, 1.0), "lam": (0.001, 0.1)},
+            beside=(0.0,),
+            fixed={"kernel": "rbf", "n_neighbors": None, "n_init": 2, "max_iter": 4},
+        ),
+    ),
+    subsets=2,
+)
+
+
+def without_times(rows: list[Row]) -> set[Row]:
+    return {dataclasses.replace(row, seconds="") for row in rows}
+
+
+def row(**values: object) -> Row:
+    plain = dict.fromkeys((field.name for field in dataclasses.fields(Row)), "0")
+    return Row(
+        **{**plain, "set": "small", "N": 2, "subset": 0, "seed": 0, "iterations": 1, **values}
+    )
+
+
+# ---------------------------------------------------------------------- the protocol
+
+
+@pytest.mark.parametrize("table", [*TABLES.values(), *GRIDS.values(), QUICK])
+def test_cells_have_names_of_their_own_that_are_safe_in_a_folder(table):
+    found = list(cells(table, n_classes=max(table.sizes)))
+    assert len({cell.key for cell in found}) == len(found)
+    for cell in found:
+        assert Path(cell.key).name == cell.key
+        assert not cell.key.startswith(".")
+
+
+def test_the_five_tables_are_those_of_the_paper():
+    printed = {(name, size) for name, size, _ in published()}
+    assert {(name, size) for name, table in TABLES.items() for size in table.sizes} == printed
+    assert len(S) ** 2 == 49
+    for table in TABLES.values():
+        assert {trial.column for trial in table.trials if trial.source == "paper"} == {
+            method for _, _, method in published()
+        }
+
+
+def test_a_fingerprint_changes_with_what_could_change_a_row():
+    before = SMALL.fingerprints("hash")
+    wider = dataclasses.replace(KMEANS, fixed={"n_init": 2})
+    after = dataclasses.replace(SMALL, trials=(wider, *SMALL.trials[1:])).fingerprints("hash")
+    assert [column for column in before if before[column] != after[column]] == ["KMeans"]
+    for change in ({"seed": 1}, {"name": "other"}):
+        other = dataclasses.replace(SMALL, **change).fingerprints("hash")
+        assert not set(before.values()) & set(other.values())
+    assert not set(before.values()) & set(SMALL.fingerprints("other data").values())
+    # More subsets are more rows, not other rows.
+    assert dataclasses.replace(SMALL, subsets=5).fingerprints("hash") == before
+
+
+def test_subsets_are_random_choices_of_classes_that_stay():
+    found = [tuple(classes_of(36, 5, subset, seed=0)) for subset in range(10)]
+    assert found == [tuple(classes_of(36, 5, subset, seed=0)) for subset in range(10)]
+    assert len(set(found)) > 5
+    for classes in found:
+        assert len(set(classes)) == 5
+        assert set(classes) <= set(range(36))
+    assert list(classes_of(36, 36, 0, seed=0)) == list(range(36))
+
+
+def test_radius_is_in_units_of_the_largest_distance():
+    X = np.random.default_rng(0).random((20, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    expected = np.exp(-squared / (0.1 * squared.max()))
+    np.testing.assert_allclose(np.exp(-squared / (2 * width(X, 0.1) ** 2)), expected)
+
+
+def test_a_cell_has_a_row_for_each_lam_and_each_reading():
+    cell = Cell("small", 2, 0, "KLS-NMF", (("radius", 1.0),))
+    rows = run_cell(SMALL, cell, None)
+    assert [json.loads(row.parameters)["lam"] for row in rows] == [0.001, 0.1, 0.0]
+    assert {json.loads(row.parameters)["radius"] for row in rows} == {1.0}
+    rows = run_cell(SMALL, Cell("small", 2, 1, "WNMF", ()), None)
+    assert [json.loads(row.parameters)["labels"] for row in rows] == ["argmax", "kmeans"]
+    assert len({row.objective for row in rows}) == 1
+    for one in rows:
+        assert 50 <= float(one.accuracy) <= float(one.purity) <= 100
+        assert float(one.nmi_max) <= float(one.nmi) <= 100
+        assert one.version == __version__
+
+
+# ---------------------------------------------------------------------- the runner
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    run(SMALL, folder, processes=1)
+    return folder
+
+
+def test_a_run_makes_every_row_once_and_packs_them(whole):
+    rows = store_of(SMALL, whole, None).rows()
+    assert len(rows) == 2 * 2 * (1 + 2 + 2 * 3)
+    assert sorted(path.name for path in (whole / "rows").glob("*.gz")) == [
+        "small-002.csv.gz",
+        "small-003.csv.gz",
+    ]
+    assert not (whole / "rows" / "small.cells").exists()
+
+
+def test_a_second_run_has_nothing_to_do(whole):
+    told: list[object] = []
+    before = {path: path.stat().st_mtime_ns for path in (whole / "rows").glob("*.gz")}
+    run(SMALL, whole, processes=1, report=told.append)
+    assert told == []
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_run_of_some_columns_is_completed_by_the_next(whole, tmp_path):
+    run(SMALL, tmp_path, processes=1, columns=["KMeans"], sizes=[3])
+    found = store_of(SMALL, tmp_path, None).rows()
+    assert {(one.method, one.N) for one in found} == {("KMeans", 3)}
+    told = []
+    run(SMALL, tmp_path, processes=1, report=told.append)
+    assert len(told) == 2 * 2 * 4 - 2
+    assert told[-1].done == told[-1].total == 16
+    assert without_times(store_of(SMALL, tmp_path, None).rows()) == without_times(
+        store_of(SMALL, whole, None).rows()
+    )
+
+
+PROGRAM = """
+from pathlib import Path
+import sys
+from klsnmf.experiments.runner import run
+from tests.test_experiments import SMALL
+if __name__ == "__main__":
+    run(SMALL, Path(sys.argv[1]), processes=2, report=lambda p: print(p.done, flush=True))
+"""
+
+
+def start(tmp_path: Path, folder: Path) -> subprocess.Popen[str]:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, str(program), str(folder)],
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+
+
+def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_path):
+    folder = tmp_path / "killed"
+    chance = random.Random()
+    for _ in range(3):
+        process = start(tmp_path, folder)
+        assert process.stdout is not None
+        for _ in range(chance.randint(1, 3)):
+            process.stdout.readline()
+        time.sleep(chance.random() / 10)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    run(SMALL, folder, processes=1)
+    rows = store_of(SMALL, folder, None).rows()
+    assert len(rows) == len(without_times(rows))
+    assert without_times(rows) == without_times(store_of(SMALL, whole, None).rows())
+
+
+def test_two_runs_share_a_folder(whole, tmp_path):
+    folder = tmp_path / "shared"
+    both = [start(tmp_path, folder) for _ in range(2)]
+    for process in both:
+        process.communicate()
+        assert process.returncode == 0
+    assert without_times(store_of(SMALL, folder, None).rows()) == without_times(
+        store_of(SMALL, whole, None).rows()
+    )
+
+
+def test_a_full_disk_leaves_earlier_rows_as_they_are(whole, tmp_path, monkeypatch):
+    run(SMALL, tmp_path, processes=1, sizes=[2])
+    before = {path: path.read_bytes() for path in (tmp_path / "rows").glob("*")}
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        run(SMALL, tmp_path, processes=1, sizes=[3], columns=["KMeans"])
+    assert {path: path.read_bytes() for path in (tmp_path / "rows").glob("*.gz")}.items() <= (
+        before.items()
+    )
+    assert not [path for path in tmp_path.rglob(".*") if path.name != ".lock"]
+
+
+@pytest.mark.parametrize("change", [{"version": "0.0.1"}, {"protocol": "abcdefabcdef"}])
+def test_rows_of_another_version_or_protocol_are_refused(tmp_path, change):
+    store = Store(tmp_path, "small", "1.0", {"KMeans": "0123"})
+    good = row(method="KMeans", parameters="{}", version="1.0", protocol="0123")
+    cell = Cell("small", 2, 0, "KMeans", ())
+    store.write(cell, [good])
+    assert store.rows() == [good]
+    store.write(cell, [dataclasses.replace(good, **change)])
+    with pytest.raises(ForeignRowsError, match=r"not mixed.*--out"):
+        store.rows()
+    with pytest.raises(ForeignRowsError):
+        store.pack()
+
+
+@pytest.mark.parametrize("text", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"N\nmany\n"])
+def test_a_file_that_holds_no_rows_is_refused_by_name(tmp_path, text):
+    store = Store(tmp_path, "small", "1.0", {})
+    (tmp_path / "small-002.csv.gz").write_bytes(text)
+    with pytest.raises(ForeignRowsError, match=r"small-002.csv.gz"):
+        store.rows()
+
+
+# ---------------------------------------------------------------------- from rows to tables
+
+
+def scored(trial: Trial, accuracies: dict[tuple[float, object], list[float]]) -> list[Row]:
+    """Rows of KLS-NMF: (radius, λ) -> accuracy of each subset."""
+    return [
+        row(
+            method=trial.column,
+            subset=subset,
+            parameters=json.dumps({"lam": lam, "radius": radius}),
+            accuracy=f"{value:.2f}",
+        )
+        for (radius, lam), values in accuracies.items()
+        for subset, value in enumerate(values)
+    ]
+
+
+def test_the_labels_choose_the_best_mean_over_subsets_among_the_grid():
+    trial = SMALL.trial("KLS-NMF")
+    found = {
+        (0.1, 0.001): [50.0, 90.0],
+        (0.1, 0.1): [80.0, 81.0],  # the best mean
+        (1.0, 0.001): [95.0, 60.0],
+        (1.0, 0.1): [10.0, 10.0],
+        (0.1, 0.0): [100.0, 100.0],  # beside the grid
+        (1.0, 0.0): [100.0, 100.0],
+    }
+    chosen = choose(settings(scored(trial, found), "KLS-NMF", 2), trial)
+    assert chosen is not None
+    assert chosen.setting == {"radius": 0.1, "lam": 0.1}
+    assert chosen.scores["accuracy"].tolist() == [80.0, 81.0]
+    assert chosen.mean("accuracy") == 80.5
+    assert chosen.deviation("accuracy") == pytest.approx(np.std([80, 81], ddof=1))
+
+
+def test_an_n_that_is_not_finished_has_no_result():
+    trial = SMALL.trial("KLS-NMF")
+    found = {(r, lam): [1.0, 2.0] for r in (0.1, 1.0) for lam in (0.001, 0.1, 0.0)}
+    rows = scored(trial, found)
+    assert results(SMALL, rows, 10)["KLS-NMF"].keys() == {2}
+    for missing in range(len(rows)):
+        if json.loads(rows[missing].parameters)["lam"]:
+            fewer = rows[:missing] + rows[missing + 1 :]
+            assert results(SMALL, fewer, 10)["KLS-NMF"] == {}
+
+
+def test_differences_are_paired():
+    rng = np.random.default_rng(0)
+    hard = rng.normal(50, 20, 40)  # subsets differ much, methods little
+    one, two = (
+        {2: type("R", (), {"scores": {"accuracy": hard + shift + rng.normal(0, 0.1, 40)}})()}
+        for shift in (1.0, 0.0)
+    )
+    mean, half, count = difference(one, two, "accuracy")
+    assert count == 40
+    assert mean == pytest.approx(1, abs=0.2)
+    assert half < 0.2
+
+
+def test_averages_of_the_paper_are_recomputed():
+    # Printed: 60.98, 54.84, 76.35.
+    assert published_average("alphadigit", "KLS-NMF", "purity") == pytest.approx(57.09, abs=0.005)
+    assert published_average("alphadigit", "KNMF", "purity") == pytest.approx(55.06, abs=0.005)
+    assert published_average("faces94", "CNMF", "accuracy") == pytest.approx(72.01, abs=0.005)
+    assert published_average("jaffe", "KMeans", "accuracy") is None
+
+
+def test_tables_say_what_the_rows_say(whole):
+    rows = store_of(SMALL, whole, None).rows()
+    found = results(SMALL, rows, samples("digits", None).n_classes)
+    markdown = tables.as_markdown(SMALL, found)
+    records = list(csv.DictReader(io.StringIO(tables.as_csv(SMALL, found))))
+    latex = tables.as_latex(SMALL, found)
+    assert latex.count("{") == latex.count("}")
+    plain = [float(one.accuracy) for one in rows if (one.method, one.N) == ("KMeans", 3)]
+    shown = f"{np.mean(plain):.2f} ± {np.std(plain, ddof=1):.2f}"
+    assert shown in markdown
+    assert shown.replace(" ± ", "$\\pm$") in latex
+    (record,) = (
+        r for r in records if (r["score"], r["N"], r["column"]) == ("accuracy", "3", "KMeans")
+    )
+    assert record["ours"] == f"{np.mean(plain):.2f}"
+    for metric in METRICS:
+        for name, entries in tables.lines(SMALL, found, metric):
+            best = max(entry.mean for entry in entries)
+            assert {round(entry.mean, 2) for entry in entries if entry.best} == {round(best, 2)}
+            if name == "Average":
+                means = [found["KMeans"][size].mean(metric) for size in SMALL.sizes]
+                assert entries[-1].mean == pytest.approx(np.mean(means))
+
+
+def test_the_paper_stands_beside_ours():
+    table = TABLES["jaffe"]
+    entries = dict(tables.lines(table, {trial.column: {} for trial in table.trials}, "accuracy"))
+    assert [entry.paper for entry in entries["2"]][5] == 100.0
+    assert entries["2"][5].mean is None
+    assert "(100.00)" in tables.as_markdown(table, {"KLS-NMF": {}})
+
+
+# ---------------------------------------------------------------------- convergence
+
+
+def test_rises_are_counted_beyond_rounding():
+    assert convergence.rises(np.array([5.0, 4.0, 4.5, 3.0, 3.0 + 1e-15]), scale=5) == 1
+
+
+def test_an_objective_has_settled_when_it_stays_close_to_its_lowest_value():
+    assert convergence.settled_after(np.array([9.0, 2.0, 1.5, 1.0005, 1.0])) == 4
+    assert convergence.settled_after(np.array([1.0, 1.0])) == 1
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.9, 0.999])
+def test_the_rate_of_a_geometric_sequence_is_its_factor(factor):
+    assert convergence.rate(3 * factor ** np.arange(200.0)) == pytest.approx(factor)
+
+
+# ---------------------------------------------------------------------- the command
+
+
+def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    program = [Path(sys.executable).with_name("klsnmf"), "reproduce", *map(str, arguments)]
+    return subprocess.run(program, capture_output=True, text=True, **options)
+
+
+def test_the_command_writes_tables_figures_and_claims(tmp_path):
+    some = ["--column", "KMeans", "--column", "KLS-NMF", "-N", 2, "--processes", 1]
+    done = command("--quick", "--out", tmp_path, *some)
+    assert done.returncode == 0, done.stderr
+    assert "of 15" in done.stderr
+    for name in ("tables/quick.md", "tables/quick.csv", "tables/quick.tex", "claims.md"):
+        assert (tmp_path / name).stat().st_size > 100
+    for name in ("figures/parameters.png", "figures/samples-digits.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    before = (tmp_path / "tables" / "quick.csv").read_bytes()
+    again = command("--quick", "--out", tmp_path, "--no-run", "--quiet")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert (tmp_path / "tables" / "quick.csv").read_bytes() == before
+
+
+def test_a_missing_set_is_named_with_what_to_do(tmp_path):
+    done = command("jaffe", "--out", tmp_path / "out", "--data-home", tmp_path)
+    assert done.returncode == 1
+    assert "jaffe is not in" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["mnist"], "there is no table 'mnist'; there are semeion"),
+        (["--quick", "jaffe"], "table of its own"),
+        (["--quick", "--column", "NMF"], "there is no column 'NMF'; there are CNMF"),
+    ],
+)
+def test_what_is_not_understood_is_named(tmp_path, arguments, said):
+    done = command(*arguments, "--out", tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_done_and_shows_no_traceback(tmp_path):
+    program = [Path(sys.executable).with_name("klsnmf"), "reproduce", "--quick"]
+    options = ["--column", "KMeans", "--column", "RMNMF", "--processes", "1", "--out", tmp_path]
+    process = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True)
+    cells_folder = tmp_path / "rows" / "quick.cells"
+    while process.poll() is None and not list(cells_folder.glob("*.csv")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "goes on" in said
+    assert store_of(QUICK, tmp_path, None).rows()
