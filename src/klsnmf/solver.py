@@ -130,6 +130,8 @@ class _Fit:
     def update(self, factor: str) -> None:
         old = getattr(self.state, factor)
         new = getattr(self.model, f"update_{factor}")(self.state)
+        if new is old:  # renewed in place, because it is large: its change is not followed
+            return
         np.subtract(new, old, out=old)
         self.changes.setdefault(factor, []).append(float(np.sqrt(inner(old, old))))
         old[...] = new

@@ -25,7 +25,8 @@ class Model(Protocol):
 
     The rules are written for a single fit and change nothing in its state: for a factor W the
     model has a method ``update_W`` that returns the new W. After an update the loop renews the
-    products of that factor, for all fits at once.
+    products of that factor, for all fits at once. A factor too large for copies may be renewed in
+    place: then ``update_W`` returns W itself, and how much it changed is not noted.
     """
 
     @property

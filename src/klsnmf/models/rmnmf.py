@@ -14,6 +14,14 @@ both equations home. With Y = X - E + Λ/μ an iteration is
     Λ ← Λ + μ(X - GFᵀ - E),   Σ ← Σ + μ(G - Z),   μ ← 1.02 μ.
 
 A faster growth of μ stalls before both equations hold.
+
+Most of the time goes into arrays of the size of X, so there are few. Let R = X - GFᵀ, and let
+w_i = min(1, 1/(μ‖q_i‖)) be the share of q_i that is no error: e_i = (1 - w_i) q_i. Then
+
+    Y = GFᵀ + w∘Q               before F and G change, so with GᵀG = I
+    F ← F + Qᵀ(w∘G),            and with the new F
+    YF = G FᵀF + (I - GGᵀ)(w∘QF)
+    Λ/μ ← Y - GFᵀ = D + R       after they did, with D = Y - X = w∘Q - R of before.
 """
 
 from __future__ import annotations
@@ -23,11 +31,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from .._typing import Array
 from ..grams import Operator
 from ..graphs import Graph
-from .base import State, inner, unit_columns
+from .base import State, inner, square, unit_columns
 from .nmf import NMF
 
 #: How well X - GFᵀ = E and G = Z must hold at the end, relative to ‖X‖ and √k.
@@ -37,10 +46,13 @@ RESIDUAL = 1e-6
 GROWTH = 1.02
 MOST_GROWTH = 1e5
 
+#: Numbers that stay in the cache while rows of residuals are looked at.
+BLOCK = 2**15
+
 
 @dataclass(frozen=True)
 class RMNMF(NMF):
-    """Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG). X is dense. R = X - GFᵀ is kept, as several steps use it.
+    """Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG). X is dense.
 
     Only lengths and angles of samples matter, so X may hold their coordinates in an orthonormal
     basis of the space they span: (n, r) in place of (n, p).
@@ -50,11 +62,11 @@ class RMNMF(NMF):
     alpha: float
     basis: Array | None = None  # (p, r)
 
-    factors = ("E", "F", "Z", "G", "R", "Lambda", "Sigma", "mu")
+    factors = ("Q", "w", "D", "F", "Z", "G", "R", "Sigma", "last_mu", "mu")
 
     @cached_property
     def scale(self) -> float:
-        return float(np.sqrt(self.X.row_square_sums).sum())
+        return float(lengths(self.X.X).sum())
 
     @cached_property
     def first_mu(self) -> float:
@@ -68,27 +80,38 @@ class RMNMF(NMF):
         """From the clusters that G names; F follows from them."""
         G = unit_columns(np.eye(G.shape[1])[np.argmax(G, axis=1)])
         F = self.X.X.T @ G
-        nothing = np.zeros(self.X.shape)
+        R = self.X.X - G @ F.T
+        mu = np.full((1, 1), self.first_mu)
         return {
-            "E": nothing,
+            "Q": R,
+            "w": np.ones((len(G), 1)),
+            "D": -R,  # so that Λ = 0
             "F": F,
             "Z": G,
             "G": G,
-            "R": self.X.X - G @ F.T,
-            "Lambda": nothing,
+            "R": R,
             "Sigma": np.zeros_like(G),
-            "mu": np.full((1, 1), self.first_mu),
+            "last_mu": mu,
+            "mu": mu,
         }
 
-    def update_E(self, s: State) -> Array:
-        """Each error is as its share of Q, shortened by 1/μ."""
-        Q = s.R + s.Lambda / s.mu
-        length = np.sqrt(np.einsum("ij,ij->i", Q, Q))[:, None]
-        Q *= np.maximum(0, 1 - 1 / np.maximum(s.mu * length, np.finfo(Q.dtype).tiny))
-        return Q
+    def update_Q(self, s: State) -> Array:  # in place
+        """R + Λ/μ, where Λ is that of the last μ."""
+        np.add(s.D, s.R, out=s.Q)
+        s.Q *= s.last_mu / s.mu
+        s.Q += s.R
+        return s.Q
+
+    def update_w(self, s: State) -> Array:  # (n, 1)
+        return 1 / np.maximum(1, s.mu * lengths(s.Q)[:, None])
+
+    def update_D(self, s: State) -> Array:  # in place
+        np.multiply(s.Q, s.w, out=s.D)
+        s.D -= s.R
+        return s.D
 
     def update_F(self, s: State) -> Array:
-        return self.Y(s).T @ s.G
+        return s.F + ((s.w * s.G).T @ s.Q).T
 
     def update_Z(self, s: State) -> Array:
         LG = self.graph.degrees * s.G - s.AG
@@ -96,37 +119,38 @@ class RMNMF(NMF):
 
     def update_G(self, s: State) -> Array:
         LZ = self.graph.degrees * s.Z - s.AZ
-        U, _, Vt = np.linalg.svd(
-            self.Y(s) @ s.F + s.Z - (s.Sigma + self.alpha * LZ) / s.mu, full_matrices=False
-        )
-        return U @ Vt
+        wQF = s.w * (s.Q @ s.F)
+        YF = wQF + s.G @ (square(s.F) - s.G.T @ wQF)
+        return polar(YF + s.Z - (s.Sigma + self.alpha * LZ) / s.mu)
 
-    def update_R(self, s: State) -> Array:
-        return self.X.X - s.G @ s.F.T
-
-    def update_Lambda(self, s: State) -> Array:
-        return s.Lambda + s.mu * (s.R - s.E)
+    def update_R(self, s: State) -> Array:  # in place
+        np.matmul(s.G, s.F.T, out=s.R)
+        return np.subtract(self.X.X, s.R, out=s.R)
 
     def update_Sigma(self, s: State) -> Array:
         return s.Sigma + s.mu * (s.G - s.Z)
 
+    def update_last_mu(self, s: State) -> Array:
+        return s.mu
+
     def update_mu(self, s: State) -> Array:
         return np.minimum(GROWTH * s.mu, MOST_GROWTH * self.first_mu)
 
-    def Y(self, s: State) -> Array:  # (n, p)
-        return self.X.X - s.E + s.Lambda / s.mu
+    def E(self, s: State, rows: slice = slice(None)) -> Array:  # (rows, p)
+        return (1 - s.w[rows]) * s.Q[rows]
 
     def loss(self, s: State) -> float:
-        errors = np.sqrt(np.einsum("ij,ij->i", s.R, s.R)).sum()
         roughness = inner(s.G, self.graph.degrees * s.G - s.AG)
-        return float(errors) + self.alpha * roughness
+        return float(lengths(s.R).sum()) + self.alpha * roughness
 
     def residual(self, s: State) -> float:
         """How far X - GFᵀ = E and G = Z are from holding."""
-        error, split = s.R - s.E, s.G - s.Z
+        n, k = s.G.shape
+        blocks = gen_batches(n, BLOCK // self.X.shape[1] + 1)
+        error = [np.linalg.norm(s.R[rows] - self.E(s, rows)) for rows in blocks]
+        split = np.linalg.norm(s.G - s.Z)
         size = np.sqrt(self.X.square_sum)
-        k = s.G.shape[1]
-        return float(max(np.linalg.norm(error) / size, np.linalg.norm(split) / np.sqrt(k)))
+        return float(max(np.linalg.norm(error) / size, split / np.sqrt(k)))
 
     def settled(self, s: State) -> bool:
         return self.residual(s) < RESIDUAL
@@ -134,3 +158,13 @@ class RMNMF(NMF):
     def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
         s = State(**s) if isinstance(s, Mapping) else s
         return s.Z, s.F if self.basis is None else self.basis @ s.F
+
+
+def lengths(A: Array) -> Array:  # (n, p) -> (n,)
+    return np.sqrt(np.einsum("ij,ij->i", A, A))
+
+
+def polar(M: Array) -> Array:  # (n, k)
+    """The orthonormal columns nearest to M: UVᵀ, where UΔVᵀ = M."""
+    U, _, Vt = np.linalg.svd(M, full_matrices=False)
+    return U @ Vt
