@@ -46,6 +46,9 @@ RESIDUAL = 1e-6
 GROWTH = 1.02
 MOST_GROWTH = 1e5
 
+#: Squares of singular values below this share of the largest have lost too many digits.
+LEAST_SQUARE = 1e-6
+
 #: Numbers that stay in the cache while rows of residuals are looked at.
 BLOCK = 2**15
 
@@ -165,6 +168,10 @@ def lengths(A: Array) -> Array:  # (n, p) -> (n,)
 
 
 def polar(M: Array) -> Array:  # (n, k)
-    """The orthonormal columns nearest to M: UVᵀ, where UΔVᵀ = M."""
-    U, _, Vt = np.linalg.svd(M, full_matrices=False)
-    return U @ Vt
+    """The orthonormal columns nearest to M: UVᵀ = M(MᵀM)^-½, where UΔVᵀ = M."""
+    squares, V = np.linalg.eigh(square(M))
+    if not squares[0] > LEAST_SQUARE * squares[-1]:
+        U, _, Vt = np.linalg.svd(M, full_matrices=False)
+        return U @ Vt
+    G = M @ ((V / np.sqrt(squares)) @ V.T)
+    return 1.5 * G - G @ (square(G) / 2)  # a step of Newton's: orthonormal to the last digits
