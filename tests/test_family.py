@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn import decomposition
 from sklearn.cluster import KMeans
 
-from klsnmf import CNMF, GNMF, KNMF, LSNMF, RMNMF, WNMF, KernelKMeans, SemiNMF, models
+from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans, models
 from klsnmf.grams import Data, DenseGram, LinearGram
 from klsnmf.graphs import Graph
 from klsnmf.metrics import accuracy
 from klsnmf.models import State
-from klsnmf.solver import Status, solve
+from klsnmf.solver import solve
 
 from .helpers import blobs
 from .naive import family as naive
@@ -170,21 +170,6 @@ def test_kernel_kmeans_fills_an_empty_cluster():
     model = models.KernelKMeans(DenseGram(X @ X.T))
     (solution,) = solve([model], [{"W": G / 30, "G": G}], max_iter=20, tol=0)
     assert set(solution.labels) == {0, 1, 2}
-
-
-@pytest.mark.parametrize("iterations", [1, 2, 30])
-@pytest.mark.parametrize("alpha", [0.0, 0.1, 10.0])
-def test_rmnmf(alpha, iterations):
-    X, y = blobs(20, 3, 6, 0)
-    X = X / 10 - 0.2
-    A, graph = graph_of(20, 0)
-    model = models.RMNMF(Data(X), graph, alpha)
-    solution = run(model, np.eye(3)[y], np.ones((6, 3)), max_iter=iterations)
-    G, Z, F, E, mu = naive.rmnmf(X, A, alpha, y, 3, iterations)
-    found = solution.factors | {"E": model.E(State(**solution.factors))}
-    for name, truth in {"G": G, "Z": Z, "F": F, "E": E, "mu": mu}.items():
-        np.testing.assert_allclose(found[name], truth, rtol=1e-6, atol=1e-9)
-    assert solution.objective == pytest.approx(naive.rmnmf_objective(X, A, alpha, G, F))
 
 
 # ---------------------------------------------------------------------- theorems
@@ -365,50 +350,6 @@ def test_gnmf_does_not_drift():
     assert accuracy(y, short.labels_) == accuracy(y, long.labels_) == 1
     changes = long.history_["change_G"]
     assert changes[-1] < 1e-3 * changes[0]
-
-
-# ---------------------------------------------------------------------- RMNMF
-
-
-@pytest.mark.parametrize("alpha", [0.001, 0.1, 10.0])
-def test_rmnmf_ends_with_its_constraints_met(alpha):
-    X, y = blobs(60, 3, 9, 0)
-    X = X / np.linalg.norm(X, axis=1).mean()
-    _, graph = graph_of(60, 0)
-    model = models.RMNMF(Data(X), graph, alpha)
-    (solution,) = solve([model], [model.start(np.eye(3)[y], X[:0].T)], max_iter=1500, tol=1e-4)
-    assert solution.status is Status.CONVERGED
-    assert model.residual(State(**solution.factors)) < 1e-6
-    Z = solution.factors["Z"]
-    assert Z.min() >= 0
-    np.testing.assert_allclose(Z.T @ Z, np.eye(3), atol=1e-5)
-
-
-def test_rmnmf_of_fewer_samples_than_features_is_that_of_their_coordinates():
-    rng = np.random.default_rng(0)
-    X, _ = blobs(20, 3, 6, 0)
-    basis = np.linalg.qr(rng.normal(size=(50, 6)))[0]
-    options = {"random_state": 0, "n_init": 1, "max_iter": 60, "tol": 0}
-    a, b = RMNMF(3, **options).fit(X), RMNMF(3, **options).fit(X @ basis.T)
-    np.testing.assert_array_equal(a.labels_, b.labels_)
-    np.testing.assert_allclose(a.G_, b.G_, atol=1e-8)
-    np.testing.assert_allclose(a.components_ @ basis.T, b.components_, atol=1e-8)
-    assert a.objective_ == pytest.approx(b.objective_)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_rmnmf_keeps_the_clusters_that_outliers_take_from_semi_nmf(seed):
-    rng = np.random.default_rng(seed)
-    X, y = blobs(100, 4, 12, seed)
-    rows = rng.choice(100, size=5, replace=False)
-    X[rows] = 30 * rng.normal(size=(5, 12))
-    clean = np.setdiff1d(np.arange(100), rows)
-    given = np.eye(4)[y] + 0.2, np.ones((12, 4))  # the same start for both, and a perfect one
-    robust = RMNMF(4, init=given).fit(X)
-    squares = SemiNMF(4, init=given, max_iter=1500).fit(X)
-    assert accuracy(y[clean], robust.labels_[clean]) > 0.98
-    assert accuracy(y[clean], squares.labels_[clean]) < 0.7
-    assert accuracy(y[clean], RMNMF(4, random_state=seed).fit_predict(X)[clean]) > 0.98
 
 
 # ---------------------------------------------------------------------- batch

@@ -124,8 +124,14 @@ def rmnmf_objective(X, A, alpha, G, F):
     return errors + alpha * np.trace(G.T @ laplacian(A) @ G)
 
 
+def shortened(q, cut):
+    """q, shorter by so much; zero if it is not as long as that."""
+    length = np.linalg.norm(q)
+    return (1 - cut / length) * q if length > cut else np.zeros_like(q)
+
+
 def rmnmf(X, A, alpha, labels, k, iterations):
-    """So many iterations from labels; G, Z, F, E and μ."""
+    """So many iterations from labels; all variables by name, and the residual of both equations."""
     L = laplacian(A)
     onehot = np.eye(k)[labels]
     G = Z = onehot / np.sqrt(onehot.sum(axis=0))
@@ -134,7 +140,7 @@ def rmnmf(X, A, alpha, labels, k, iterations):
     first = mu = max(1.0, alpha * A.sum(axis=1).max())
     for _ in range(iterations):
         Q = X - G @ F.T + multiplier / mu
-        E = np.array([max(0, 1 - 1 / (mu * np.linalg.norm(q))) * q for q in Q])
+        E = np.array([shortened(q, 1 / mu) for q in Q])
         Y = X - E + multiplier / mu
         F = Y.T @ G
         Z = np.maximum(0, G + split / mu - alpha / mu * L @ G)
@@ -142,5 +148,8 @@ def rmnmf(X, A, alpha, labels, k, iterations):
         G = U @ Vt
         multiplier = multiplier + mu * (X - G @ F.T - E)
         split = split + mu * (G - Z)
-        mu = min(1.02 * mu, 1e5 * first)
-    return G, Z, F, E, mu
+        last, mu = mu, min(1.02 * mu, 1e5 * first)
+    error = np.linalg.norm(X - G @ F.T - E) / np.linalg.norm(X)
+    residual = max(error, np.linalg.norm(G - Z) / np.sqrt(k))
+    found = {"G": G, "Z": Z, "F": F, "E": E, "Lambda": multiplier, "Sigma": split}
+    return found | {"last_mu": last, "mu": mu, "residual": residual}

@@ -84,18 +84,17 @@ class RMNMF(NMF):
         G = unit_columns(np.eye(G.shape[1])[np.argmax(G, axis=1)])
         F = self.X.X.T @ G
         R = self.X.X - G @ F.T
-        mu = np.full((1, 1), self.first_mu)
         return {
             "Q": R,
             "w": np.ones((len(G), 1)),
-            "D": -R,  # so that Λ = 0
+            "D": R,
             "F": F,
             "Z": G,
             "G": G,
             "R": R,
             "Sigma": np.zeros_like(G),
-            "last_mu": mu,
-            "mu": mu,
+            "last_mu": np.zeros((1, 1)),  # which makes Λ zero
+            "mu": np.full((1, 1), self.first_mu),
         }
 
     def update_Q(self, s: State) -> Array:  # in place
