@@ -262,7 +262,7 @@ class RMNMF(GraphFactorization):
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
     the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million.
     That takes 200 to 400 iterations with 20 samples a cluster, and 1600 with 160. X is made dense,
-    and a start takes three arrays of its size. Rows of ``G_`` have one entry that is not zero, and
+    and a start takes four arrays of its size. Rows of ``G_`` have one entry that is not zero, and
     those of ``transform`` too.
 
     α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
@@ -326,7 +326,7 @@ class RMNMF(GraphFactorization):
 
     def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
         n, p = X.shape
-        size = 8.0 * n * min(n, p) * (3 * self.n_init + 4)
+        size = 8.0 * n * min(n, p) * (4 * self.n_init + 4)
         memory.require(size, f"{self.n_init} starts of RMNMF", "Lower n_init.")
         X = dense(X).astype(np.float64)  # float32 cannot tell residuals of one in a million
         graph, samples, basis = self._graph(X), X, None

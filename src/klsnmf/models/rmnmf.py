@@ -49,7 +49,7 @@ MOST_GROWTH = 1e5
 #: Squares of singular values below this share of the largest have lost too many digits.
 LEAST_SQUARE = 1e-6
 
-#: Numbers that stay in the cache while rows of residuals are looked at.
+#: Numbers in a block of rows.
 BLOCK = 2**15
 
 
@@ -145,17 +145,22 @@ class RMNMF(NMF):
         roughness = inner(s.G, self.graph.degrees * s.G - s.AG)
         return float(lengths(s.R).sum()) + self.alpha * roughness
 
-    def residual(self, s: State) -> float:
-        """How far X - GFᵀ = E and G = Z are from holding."""
-        n, k = s.G.shape
-        blocks = gen_batches(n, BLOCK // self.X.shape[1] + 1)
+    def error_residual(self, s: State) -> float:
+        """How far X - GFᵀ = E is from holding, in blocks of rows that fit into the cache."""
+        blocks = gen_batches(len(s.R), BLOCK // self.X.shape[1] + 1)
         error = [np.linalg.norm(s.R[rows] - self.E(s, rows)) for rows in blocks]
-        split = np.linalg.norm(s.G - s.Z)
-        size = np.sqrt(self.X.square_sum)
-        return float(max(np.linalg.norm(error) / size, split / np.sqrt(k)))
+        return float(np.linalg.norm(error) / np.sqrt(self.X.square_sum))
+
+    def split_residual(self, s: State) -> float:
+        """How far G = Z is from holding."""
+        return float(np.linalg.norm(s.G - s.Z) / np.sqrt(s.G.shape[1]))
+
+    def residual(self, s: State) -> float:
+        return max(self.error_residual(s), self.split_residual(s))
 
     def settled(self, s: State) -> bool:
-        return self.residual(s) < RESIDUAL
+        # The split is cheap to look at, and the last to hold.
+        return self.split_residual(s) < RESIDUAL and self.error_residual(s) < RESIDUAL
 
     def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
         s = State(**s) if isinstance(s, Mapping) else s
