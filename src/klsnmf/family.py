@@ -315,14 +315,15 @@ class RMNMF(GraphFactorization):
         )
 
     def _unit_of(self, X: Matrix) -> float:
-        """The power of two above the median length of samples: 1/μ, which starts at 1, cuts errors.
+        """The power of two next to the median length of samples: 1/μ, at first 1, cuts errors.
 
         Outliers do not rule the median; samples of zeros do not count. Powers of two leave all
         digits of X as they are.
         """
         unit = super()._unit_of(X)
         lengths = np.sqrt(Data(in_units(X, unit)).row_square_sums.astype(np.float64))
-        return unit * float(np.ldexp(1.0, np.frexp(np.median(lengths[lengths > 0]))[1]))
+        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit.
+        return unit * float(2.0 ** np.round(np.log2(np.median(lengths[lengths > 0]))))
 
     def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
         n, p = X.shape
