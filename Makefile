@@ -61,6 +61,10 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 bench-quick: $(VENV)/.installed-test ## run the reduced benchmark
 	$(VENV)/bin/python -m benchmarks.run --quick
 
+.PHONY: reproduce-quick
+reproduce-quick: $(VENV)/.installed-test ## run a reduced table of the paper on digits
+	$(VENV)/bin/klsnmf reproduce --quick --out build/reproduction
+
 .PHONY: clean
 clean: ## remove environments, builds and caches
 	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build

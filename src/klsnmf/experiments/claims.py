@@ -223,10 +223,12 @@ def _descent(points: Sequence[Point]) -> list[str]:
         "",
         "λ = 0.001, radius 1, ten subsets of each set, 500 iterations from labels of k-means. A "
         "rise counts if beyond rounding. Settled is the iteration from which on the objective "
-        "is within 1/1000 of its lowest value. The rate is the factor by which the change of W and "
-        "G shrinks in an iteration near the end: linear convergence, and slow.",
+        "is within 1/1000 of its lowest value. The factor is that by which the change of W and G "
+        "shrinks in an iteration near the end. It is close to 1, and the change falls like a power "
+        "of the iteration, t to the minus a, with a from the last 400 iterations: slower than "
+        "linear convergence.",
         "",
-        *_head("set", "N", "rules", "fits with a rise", "settled, mean and most", "rate, median"),
+        *_head("set", "N", "rules", "fits with a rise", "settled, mean and most", "factor", "a"),
     ]
     firsts = [point for point in points if point.iteration == 1]
     for name, solver in dict.fromkeys((point.set, point.solver) for point in firsts):
@@ -240,9 +242,23 @@ def _descent(points: Sequence[Point]) -> list[str]:
                 f"{sum(point.rises > 0 for point in mine)} of {len(mine)}",
                 f"{np.mean(settled):.0f}, {max(settled)}",
                 f"{np.median([point.rate for point in mine]):.4f}",
+                f"{_power([p for p in points if (p.set, p.solver) == (name, solver)]):.1f}",
             )
         )
     return text
+
+
+def _power(points: Sequence[Point]) -> float:
+    """a of a change that falls like t to the minus a, the median over subsets."""
+    found = []
+    for subset in {point.subset for point in points}:
+        late = [point for point in points if point.subset == subset and point.iteration >= 100]
+        change = np.hypot([p.change_W for p in late], [p.change_G for p in late])
+        moving = change > 0
+        if moving.sum() > 1:
+            t = np.array([point.iteration for point in late], dtype=float)
+            found.append(-exponent(t[moving], change[moving]))
+    return float(np.median(found)) if found else np.nan
 
 
 def _cost(costs: Sequence[Cost]) -> list[str]:

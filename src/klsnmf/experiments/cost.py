@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import KLSNMF, __version__
+from .._typing import Array
 from .rows import write_aside
 
 #: One of n, k and p grows, the other two stay.
@@ -76,7 +77,7 @@ def _best(X: Any, k: int, start: Any, iterations: int) -> float:
     return best
 
 
-def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+def exponent(sizes: Sequence[float] | Array, seconds: Sequence[float] | Array) -> float:
     """The slope of a straight line through the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
