@@ -1,0 +1,104 @@
+"""How clusters and known classes agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .. import metrics
+from .._typing import Array, Labels
+from .png import data_uri
+from .run import Run
+from .text import plain
+
+#: A table of more rows or columns than this is drawn as a picture.
+_WIDEST = 26
+
+#: The largest mix-ups are listed below such a picture.
+_MIXUPS = 12
+
+
+@dataclass(frozen=True)
+class Agreement:
+    scores: dict[str, float]
+    known: int  # samples with a label
+    classes: list[str]
+    clusters: list[int]  # in the order of the columns: next to the class they match best
+    counts: Array  # (classes, clusters)
+    picture: str | None
+    mixups: list[tuple[str, int, int]]  # class, cluster, how many; where there is a picture
+
+    def tone(self, row: int, column: int) -> int:
+        """0 to 9: how much of the class is in the cluster."""
+        total = self.counts[row].sum()
+        return int(np.ceil(9 * self.counts[row, column] / total)) if total else 0
+
+
+def agreement(run: Run) -> Agreement | None:
+    """None without labels."""
+    if run.classes is None:
+        return None
+    names, which = run.classes
+    known = which >= 0
+    y, labels = which[known], run.labels[known]
+    counts = np.zeros((len(names), run.n_clusters), dtype=int)
+    np.add.at(counts, (y, labels), 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    place = dict(zip(columns.tolist(), rows.tolist(), strict=True))
+    # Clusters beyond the number of classes follow, beside the classes they have most of.
+    order = sorted(
+        range(run.n_clusters),
+        key=lambda c: (place.get(c, int(counts[:, c].argmax())), c not in place),
+    )
+    ordered = counts[:, order]
+    large = max(ordered.shape) > _WIDEST
+    return Agreement(
+        metrics.scores(y, labels),
+        int(known.sum()),
+        [plain(name) for name in names],
+        order,
+        ordered,
+        _picture(ordered) if large else None,
+        _mixups(ordered, names, order, place) if large else [],
+    )
+
+
+def commonest(run: Run) -> list[tuple[str, float] | None]:
+    """For each cluster the class most of its members have, and their share."""
+    if run.classes is None:
+        return [None] * run.n_clusters
+    names, which = run.classes
+    found: list[tuple[str, float] | None] = []
+    for cluster in range(run.n_clusters):
+        members = which[(run.labels == cluster) & (which >= 0)]
+        if len(members) == 0:
+            found.append(None)
+            continue
+        counts = np.bincount(members)
+        found.append((plain(names[counts.argmax()]), float(counts.max() / len(members))))
+    return found
+
+
+def _picture(counts: Labels) -> str:
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    paper, ink = np.array([255, 255, 255]), np.array([24, 62, 110])
+    pixels = paper + np.sqrt(share)[:, :, None] * (ink - paper)
+    return data_uri(np.rint(pixels).astype(np.uint8))
+
+
+def _mixups(
+    counts: Labels, names: list[str], order: list[int], place: dict[int, int]
+) -> list[tuple[str, int, int]]:
+    wrong = counts.copy()
+    for column, cluster in enumerate(order):
+        if cluster in place:
+            wrong[place[cluster], column] = 0
+    most = np.argsort(wrong, axis=None)[::-1][:_MIXUPS]
+    cells = [divmod(int(cell), wrong.shape[1]) for cell in most]
+    return [
+        (plain(names[row]), order[column], int(wrong[row, column]))
+        for row, column in cells
+        if wrong[row, column] > 0
+    ]

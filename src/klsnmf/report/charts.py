@@ -1,0 +1,147 @@
+"""Small charts as SVG. Only numbers and words of ours go into them, so nothing needs escaping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from .._typing import Array
+from .text import number
+
+_WIDTH, _HEIGHT = 320, 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 12, 26
+
+
+class _Frame:
+    """Axes: where a value is on the paper, and lines and words at round values."""
+
+    def __init__(self, x: Array, y: Array, *, log: bool = False, zero: bool = False) -> None:
+        self.log = log
+        y = y[np.isfinite(y) & (y > 0)] if log else y[np.isfinite(y)]
+        y = y if y.size else np.ones(1)
+        self.x0, self.x1 = float(x.min()), float(x.max())
+        if self.x0 == self.x1:
+            self.x0, self.x1 = self.x0 - 0.5, self.x1 + 0.5
+        low, high = float(y.min()), float(y.max())
+        if log:
+            low, high = np.floor(np.log10(low)), np.ceil(np.log10(high))
+        elif zero:
+            low, high = min(low, 0.0), max(high, 0.0)
+        if high - low <= 1e-12 * max(abs(high), abs(low)):
+            room = 0.5 if log else 0.05 * abs(high) or 1.0
+            low, high = low - room, high + room
+        self.y0, self.y1 = low, high
+
+    def across(self, x: float) -> float:
+        return _LEFT + (x - self.x0) / (self.x1 - self.x0) * (_WIDTH - _LEFT - _RIGHT)
+
+    def up(self, y: float) -> float:
+        y = float(np.log10(max(y, 1e-300))) if self.log else y
+        share = float(np.clip((y - self.y0) / (self.y1 - self.y0), 0, 1))
+        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+
+    def grid(self, x_title: str) -> str:
+        parts = []
+        for value in _round_values(self.y0, self.y1, 4, whole=self.log):
+            y = self.up(10**value if self.log else value)
+            word = _power(value) if self.log else number(value)
+            parts.append(
+                f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+                f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{word}</text>'
+            )
+        for value in _round_values(self.x0, self.x1, 5, whole=True):
+            parts.append(
+                f'<text x="{self.across(value):.1f}" y="{_HEIGHT - 10}" '
+                f'text-anchor="middle">{number(value)}</text>'
+            )
+        parts.append(
+            f'<text class="title" x="{_WIDTH - _RIGHT}" y="{_HEIGHT}" '
+            f'text-anchor="end">{x_title}</text>'
+        )
+        return "".join(parts)
+
+
+def lines(
+    series: Sequence[Array], *, alt: str, log: bool = False, phases: Sequence[str] | None = None
+) -> Markup:
+    """Values by iteration. A line breaks where a phase ends: its objective is another one."""
+    count = len(series[0])
+    x = np.arange(1, count + 1)
+    frame = _Frame(x, np.concatenate(series), log=log)
+    parts = [frame.grid("iteration")]
+    starts = [0]
+    if phases is not None:
+        starts = [0] + [i for i in range(1, count) if phases[i] != phases[i - 1]]
+        for start in starts:
+            place = frame.across(x[start])
+            if start:
+                parts.append(
+                    f'<line class="phase" x1="{place:.1f}" x2="{place:.1f}" '
+                    f'y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>'
+                )
+    for which, values in enumerate(series):
+        for start, stop in zip(starts, [*starts[1:], count], strict=True):
+            some = _thinned(np.arange(start, stop))
+            points = " ".join(
+                f"{frame.across(x[i]):.1f},{frame.up(values[i]):.1f}"
+                for i in some
+                if np.isfinite(values[i])
+            )
+            parts.append(f'<polyline class="line l{which}" points="{points}"/>')
+            if len(some) == 1:
+                parts.append(
+                    f'<circle class="dot l{which}" cx="{frame.across(x[start]):.1f}" '
+                    f'cy="{frame.up(values[start]):.1f}" r="2.5"/>'
+                )
+    return _svg(parts, alt)
+
+
+def bars(x: Array, y: Array, chosen: int, *, alt: str) -> Markup:
+    """A value for each number of clusters, the chosen one in colour."""
+    pad = np.array([x[0] - 0.6, x[-1] + 0.6])
+    frame = _Frame(pad, y, zero=True)
+    width = max(1.0, 0.7 * (_WIDTH - _LEFT - _RIGHT) / (pad[1] - pad[0]))
+    base = frame.up(0.0)
+    parts = [frame.grid("clusters")]
+    for k, value in zip(x, y, strict=True):
+        top = frame.up(float(value))
+        kind = "bar chosen" if k == chosen else "bar"
+        parts.append(
+            f'<rect class="{kind}" x="{frame.across(k) - width / 2:.1f}" '
+            f'y="{min(top, base):.1f}" width="{width:.1f}" height="{max(abs(base - top), 0.5):.1f}">'
+            f"<title>{int(k)} clusters: {number(value)}</title></rect>"
+        )
+    return _svg(parts, alt)
+
+
+def _svg(parts: Sequence[str], alt: str) -> Markup:
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{alt}">'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def _thinned(places: Array, most: int = 300) -> Array:
+    """No more points than can be seen; the first and the last stay."""
+    if len(places) <= most:
+        return places
+    return places[np.linspace(0, len(places) - 1, most).round().astype(int)]
+
+
+def _round_values(low: float, high: float, count: int, *, whole: bool = False) -> list[float]:
+    """About so many round numbers between two."""
+    step = (high - low) / count
+    size = 10.0 ** np.floor(np.log10(step))
+    step = next(s * size for s in (1, 2, 5, 10) if s * size >= step * (1 - 1e-9))
+    if whole:
+        step = max(1.0, np.ceil(step))
+    first = np.ceil(low / step - 1e-9)
+    return [float((first + i) * step) for i in range(int((high / step - first) + 1e-9) + 1)]
+
+
+def _power(exponent: float) -> str:
+    digits = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{digits}"

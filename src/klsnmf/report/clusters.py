@@ -1,0 +1,223 @@
+"""The clusters one by one: what sets each apart, and its most typical and most doubtful members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .._typing import Array, Labels
+from . import marks
+from .agreement import commonest
+from .pictures import Darkroom, as_uris, darkroom
+from .run import Run
+from .text import number, plain
+
+#: The clusters shown one by one; of more, the largest.
+CARDS = 150
+
+#: Features that set a cluster apart: so many are shown, and so many of each member.
+_LEADING = 6
+_COLUMNS = 4
+_WORDS = 6
+
+_LONGEST_FEATURE = 32
+
+
+@dataclass(frozen=True)
+class Bar:
+    feature: str
+    deviation: float  # from the mean of all samples, in standard deviations
+    value: str
+    mean: str
+
+
+@dataclass(frozen=True)
+class Member:
+    id: str
+    strength: float
+    label: str | None
+    odd: bool  # its label is not the one most of the cluster have
+    picture: str | None
+    values: list[str]  # of the columns of the cluster, or its own leading features
+
+
+@dataclass(frozen=True)
+class Cluster:
+    number: int
+    size: int
+    share: float
+    strength: float  # the median of its members
+    label: tuple[str, float] | None  # the commonest, and its share
+    prototype: str | None  # a picture
+    bars: list[Bar]
+    columns: list[str]
+    typical: list[Member]
+    doubtful: list[Member]
+
+    @property
+    def colour(self) -> int:
+        return marks.colour(self.number)
+
+    @property
+    def shape(self) -> int:
+        return marks.shape(self.number)
+
+
+def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
+    """The clusters that have samples, the largest if there are very many, in their order.
+
+    Each shows up to ``members`` typical and as many doubtful ones; all pictures together take
+    about ``budget`` characters.
+    """
+    largest = np.argsort(-run.sizes, kind="stable")[:CARDS]
+    shown = [int(c) for c in np.sort(largest) if run.sizes[c] > 0]
+    galleries = [_gallery(run, cluster, members) for cluster in shown]
+    pictures, prototypes = _pictures(run, shown, galleries, budget)
+    profile = None if run.image_shape or run.kernel_only else Profile.of(run)
+    labels = commonest(run)
+    found = []
+    for place, (cluster, (typical, doubtful)) in enumerate(zip(shown, galleries, strict=True)):
+        bars, columns = profile.leading(cluster) if profile else ([], [])
+        common = labels[cluster][0] if labels[cluster] else None
+        found.append(
+            Cluster(
+                cluster,
+                int(run.sizes[cluster]),
+                run.sizes[cluster] / len(run.labels),
+                float(np.median(run.strength[run.labels == cluster])),
+                labels[cluster],
+                prototypes[place] if prototypes else None,
+                bars,
+                [profile.names[j] for j in columns] if profile else [],
+                [_member(run, i, common, pictures, profile, columns) for i in typical],
+                [_member(run, i, common, pictures, profile, columns) for i in doubtful],
+            )
+        )
+    return found
+
+
+def _gallery(run: Run, cluster: int, count: int) -> tuple[Labels, Labels]:
+    """The most typical and the most doubtful members: no sample is both."""
+    members = np.flatnonzero(run.labels == cluster)
+    # Of samples that are equally sure, those near the mean are the more typical.
+    order = members[np.lexsort((_distance(run, members), -run.strength[members]))]
+    typical = order[: min(count, (len(order) + 1) // 2)]
+    doubtful = order[::-1][: min(count, len(order) // 2)]
+    return typical, doubtful
+
+
+def _distance(run: Run, members: Labels) -> Array:  # (m,)
+    if run.kernel_only:
+        return np.zeros(len(members))
+    if sparse.issparse(run.X):
+        some = run.X[members]
+        mean = np.asarray(some.mean(axis=0)).ravel()
+        squares = np.asarray(some.multiply(some).sum(axis=1)).ravel()
+        return np.asarray(squares - 2 * safe_sparse_dot(some, mean))
+    rows = run.rows(members)
+    rows = rows - rows.mean(axis=0)
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _pictures(
+    run: Run, shown: list[int], galleries: list[tuple[Labels, Labels]], budget: int
+) -> tuple[dict[int, str], list[str]]:
+    """Pictures by sample, and of the prototypes, if there are any."""
+    if run.image_shape is None:
+        return {}, []
+    room: Darkroom = darkroom(run)
+    which = np.concatenate([part for gallery in galleries for part in gallery])
+    images = room.develop(run.rows(which))
+    if run.prototypes is not None:
+        images = np.concatenate([images, room.develop_apart(run.prototypes[shown])])
+    uris = as_uris(images, budget)
+    return dict(zip(which.tolist(), uris, strict=False)), uris[len(which) :]
+
+
+def _member(
+    run: Run,
+    i: int,
+    common: str | None,
+    pictures: dict[int, str],
+    profile: Profile | None,
+    columns: list[int],
+) -> Member:
+    label = None
+    if run.classes is not None and run.classes[1][i] >= 0:
+        label = plain(run.classes[0][run.classes[1][i]])
+    return Member(
+        plain(run.ids[i]),
+        float(run.strength[i]),
+        label,
+        label is not None and label != common,
+        pictures.get(int(i)),
+        profile.values(run, i, columns) if profile else [],
+    )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What sets the clusters apart from all samples, feature by feature.
+
+    Read from the prototypes, each scaled to be as large as the mean of its cluster, or from those
+    means where a method has no prototypes.
+    """
+
+    names: list[str]
+    centers: Array  # (k, p)
+    mean: Array  # (p,)
+    deviations: Array  # (k, p)
+    words: bool  # samples have few features each: they show their own, not the cluster's
+
+    @staticmethod
+    def of(run: Run) -> Profile:
+        n, p = run.X.shape
+        H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
+        filled = run.X if sparse.issparse(run.X) else run.rows(slice(None))
+        sums = H @ filled
+        sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+        centers = sums / np.maximum(run.sizes, 1)[:, None]
+        squares = filled.multiply(filled) if sparse.issparse(filled) else filled**2
+        variance = np.asarray(squares.mean(axis=0)).ravel() - run.means**2
+        if run.prototypes is not None:
+            size = np.einsum("kp,kp->k", run.prototypes, run.prototypes)
+            along = np.einsum("kp,kp->k", run.prototypes, centers)
+            factor = np.divide(along, size, out=np.zeros_like(size), where=size > 0)
+            centers = factor[:, None] * run.prototypes
+        floor = 1e-12 * np.maximum(run.means**2, np.finfo(np.float64).tiny)
+        spread = np.where(variance > floor, np.sqrt(np.maximum(variance, floor)), np.inf)
+        names = run.features or [f"feature {j}" for j in range(p)]
+        return Profile(
+            [plain(name, _LONGEST_FEATURE) for name in names],
+            centers,
+            run.means,
+            (centers - run.means) / spread,
+            sparse.issparse(run.X),
+        )
+
+    def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
+        """The features that set a cluster apart most, as bars, and the first few by number."""
+        deviation = self.deviations[cluster]
+        first = np.argsort(-np.abs(deviation), kind="stable")[:_LEADING]
+        first = first[deviation[first] != 0]
+        bars = [
+            Bar(
+                self.names[j],
+                float(deviation[j]),
+                number(self.centers[cluster, j]),
+                number(self.mean[j]),
+            )
+            for j in first
+        ]
+        return bars, [] if self.words else first[:_COLUMNS].tolist()
+
+    def values(self, run: Run, i: int, columns: list[int]) -> list[str]:
+        if not self.words:
+            row = np.asarray(run.X[i], dtype=np.float64)
+            return ["?" if np.isnan(row[j]) else number(row[j]) for j in columns]
+        row = sparse.coo_array(run.X[[i]])
+        most = np.argsort(-np.abs(row.data), kind="stable")[:_WORDS]
+        return [self.names[j] for j in row.col[most]]

@@ -1,0 +1,180 @@
+"""The report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import platform
+import tempfile
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..methods import DETAILS
+from . import marks, text
+from .agreement import agreement
+from .clusters import CARDS, clusters
+from .fitted import evidence, history
+from .findings import findings
+from .pictures import darkroom
+from .run import Run
+from .scatter import scatter
+from .similarity import similarity
+
+#: No report has more bytes.
+LIMIT = 5_000_000
+
+#: What a report shows at most: points on the map, members of a cluster in each gallery, and
+#: characters for pictures on the map and in the galleries. Where that is too much, the next.
+_DETAIL = (
+    (1500, 8, 800_000, 2_000_000),
+    (1000, 5, 500_000, 1_200_000),
+    (500, 3, 200_000, 600_000),
+    (200, 1, 50_000, 150_000),
+)
+
+
+def write(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write the report of a run.
+
+    Parameters
+    ----------
+    run : :class:`Run`
+    path : the HTML file; it appears complete or not at all
+    """
+    path = Path(path)
+    content = _smallest_that_fits(run)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        # mkstemp keeps a file from all others; a report is as readable as any new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(aside, 0o666 & ~mask)
+        os.replace(aside, path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+
+
+def _smallest_that_fits(run: Run) -> bytes:
+    shared = _once(run)
+    for points, members, sheet_budget, gallery_budget in _DETAIL:
+        content = _render(
+            shared
+            | {
+                "map": scatter(run, points, sheet_budget),
+                "clusters": clusters(run, members, gallery_budget),
+            }
+        )
+        if len(content) <= LIMIT:
+            return content
+    raise ValueError(
+        f"The report of {run.name!r} has {len(content)} bytes, {LIMIT} are allowed: "
+        "are there very many clusters or classes?"
+    )
+
+
+def _once(run: Run) -> dict[str, Any]:
+    """All parts whose size does not depend on the detail."""
+    estimator = run.estimator
+    method = DETAILS.get(run.method)
+    defaults = type(estimator)().get_params(deep=False)
+    params = estimator.get_params(deep=False)
+    return {
+        "run": run,
+        "name": text.plain(run.name, 120),
+        "command": text.plain(run.command, 2000),
+        "title": type(estimator).__name__,
+        "method": run.method,
+        "description": method.description if method else "",
+        "n": run.X.shape[0],
+        "p": run.X.shape[1],
+        "k": run.n_clusters,
+        "cards": CARDS,
+        "strength": float(np.median(run.strength)),
+        "ink": run.image_shape is not None and darkroom(run).ink,
+        "findings": findings(run),
+        "similarity": similarity(run),
+        "agreement": agreement(run),
+        "history": history(estimator),
+        "evidence": evidence(estimator),
+        "verdict": getattr(estimator, "verdict_", ""),
+        "params": [
+            (name, text.setting(value), text.setting(value) != text.setting(defaults.get(name)))
+            for name, value in sorted(params.items())
+        ],
+        "found": _found(estimator),
+        "versions": _versions(),
+        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "shapes": marks.SHAPES,
+    }
+
+
+def _found(estimator: Any) -> list[tuple[str, str]]:
+    """Numbers that the fit chose or reached."""
+    names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_", "objective_")
+    pairs = []
+    for name in (*names, "inertia_"):
+        value = getattr(estimator, name, None)
+        if isinstance(value, str):
+            pairs.append((name, value))
+        elif value is not None and np.ndim(value) == 0:
+            pairs.append((name, text.number(value)))
+    return pairs
+
+
+def _versions() -> list[tuple[str, str]]:
+    import scipy
+    import sklearn
+
+    return [
+        ("klsnmf", __version__),
+        ("numpy", np.__version__),
+        ("scipy", scipy.__version__),
+        ("scikit-learn", sklearn.__version__),
+        ("Python", platform.python_version()),
+    ]
+
+
+def _render(context: dict[str, Any]) -> bytes:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2, which is not installed: pip install 'klsnmf[report]'."
+        ) from error
+    from markupsafe import Markup
+
+    folder = files(__package__) / "templates"
+    style = (folder / "report.css").read_text(encoding="utf-8") + marks.stylesheet()
+    script = (folder / "report.js").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    for name in ("number", "percent", "duration", "plural"):
+        environment.filters[name] = getattr(text, name)
+    template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
+    page = template.render(
+        context,
+        style=Markup(style),
+        script=Markup(script),
+        policy=(
+            "default-src 'none'; img-src data:; "
+            f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+    )
+    return page.encode("utf-8")
+
+
+def _hash(source: str) -> str:
+    """How a Content-Security-Policy names the only style, or script, that may be used."""
+    digest = hashlib.sha256(source.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")

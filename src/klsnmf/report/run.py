@@ -1,0 +1,137 @@
+"""What a report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array, Labels, Matrix
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that is known of one clustering: what the report shows.
+
+    Attributes
+    ----------
+    name : what the user called the data: a file, a folder, a data set
+    command : a shell line that does it again; empty if there is none
+    method : a key of :data:`klsnmf.METHODS`
+    estimator : fitted, with ``labels_``
+    X : array or sparse matrix of shape (n_samples, n_features), as given to ``fit``
+    ids : names of the samples
+    features : names of the columns of X, or None
+    target : ndarray of shape (n_samples,) or None
+        True labels of any type, where they are known; None or NaN for a sample without one.
+    image_shape : (height, width), (height, width, 3) or None
+        Rows of X are images of this shape.
+    strength : ndarray of shape (n_samples,)
+        How clearly a sample belongs to its cluster, from 0 to 1.
+    seconds : how long the fit took
+    messages : warnings of the fit, in words
+    """
+
+    name: str
+    command: str
+    method: str
+    estimator: Any
+    X: Matrix
+    ids: Sequence[str]
+    features: Sequence[str] | None
+    target: np.ndarray[Any, Any] | None
+    image_shape: tuple[int, ...] | None
+    strength: Array
+    seconds: float
+    messages: Sequence[str]
+
+    def __post_init__(self) -> None:
+        n, p = self.X.shape
+        lengths = {
+            "ids": (len(self.ids), n),
+            "strength": (len(self.strength), n),
+            "estimator.labels_": (len(self.estimator.labels_), n),
+        }
+        if self.target is not None:
+            lengths["target"] = (len(self.target), n)
+        if self.features is not None:
+            lengths["features"] = (len(self.features), p)
+        if self.image_shape is not None:
+            lengths["image_shape"] = (int(np.prod(self.image_shape)), p)
+        for name, (found, expected) in lengths.items():
+            if found != expected:
+                raise ValueError(
+                    f"{name} is for {found} entries, and X of shape {self.X.shape} has {expected}: "
+                    "all parts of a Run must describe the same samples and features."
+                )
+
+    @cached_property
+    def labels(self) -> Labels:  # (n,)
+        return np.asarray(self.estimator.labels_, dtype=np.intp)
+
+    @cached_property
+    def n_clusters(self) -> int:
+        """The number asked for, or found: labels are below it."""
+        asked = getattr(self.estimator, "n_clusters_", self.estimator.n_clusters)
+        return max(int(self.labels.max()) + 1, 0 if asked == "auto" else int(asked))
+
+    @cached_property
+    def sizes(self) -> Labels:  # (k,)
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @property
+    def kernel_only(self) -> bool:
+        """Whether X is a kernel matrix, which says nothing of features."""
+        params = self.estimator.get_params(deep=False)
+        return "precomputed" in (params.get("kernel"), params.get("affinity"))
+
+    @cached_property
+    def prototypes(self) -> Array | None:  # (k, p)
+        for name in ("components_", "cluster_centers_"):
+            if hasattr(self.estimator, name):
+                return np.asarray(getattr(self.estimator, name), dtype=np.float64)
+        return None
+
+    @cached_property
+    def classes(self) -> tuple[list[str], Labels] | None:
+        """The true labels by name, and which of them each sample has; -1 for none."""
+        if self.target is None:
+            return None
+        known = np.array([value is not None and value == value for value in self.target])  # noqa: PLR0124
+        if not known.any():
+            return None
+        names = [str(value) for value in np.asarray(self.target, dtype=object)[known]]
+        ordered = sorted(set(names), key=_natural)
+        place = {name: index for index, name in enumerate(ordered)}
+        which = np.full(len(known), -1)
+        which[known] = [place[name] for name in names]
+        return ordered, which
+
+    def rows(self, which: Any) -> Array:  # (m, p)
+        """Some rows of X, dense, with the mean of a feature for what is not known."""
+        some = self.X[which]
+        rows = some.toarray() if sparse.issparse(some) else np.asarray(some, dtype=np.float64)
+        gaps = np.isnan(rows)
+        return np.where(gaps, self.means, rows) if gaps.any() else rows
+
+    @cached_property
+    def means(self) -> Array:  # (p,)
+        """The mean of each feature, over the samples in which it is known."""
+        if sparse.issparse(self.X):
+            return np.nan_to_num(np.asarray(self.X.mean(axis=0), dtype=np.float64).ravel())
+        X = np.asarray(self.X, dtype=np.float64)
+        known = ~np.isnan(X)
+        return np.where(known, X, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def _natural(name: str) -> tuple[int, float, str]:
+    """Numbers in their order, then words in theirs."""
+    try:
+        value = float(name)
+    except ValueError:
+        return 1, 0.0, name
+    return (0, value, name) if value == value else (1, 0.0, name)

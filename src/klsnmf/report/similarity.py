@@ -1,0 +1,52 @@
+"""The learned similarity W Gᵀ, ordered by cluster, as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .png import data_uri
+from .run import Run
+
+#: Rows and columns of the picture.
+_SIDE = 320
+
+
+@dataclass(frozen=True)
+class Similarity:
+    uri: str
+    shown: int
+    bounds: list[tuple[int, float, float]]  # cluster, first and last place, as shares of a side
+    within: float  # share of all similarity that is between samples of one cluster
+
+
+def similarity(run: Run) -> Similarity | None:
+    """None for methods that learn no similarity."""
+    W, G = (getattr(run.estimator, name, None) for name in ("W_", "G_"))
+    if W is None or G is None:
+        return None
+    W, G = (np.maximum(np.asarray(V, dtype=np.float64), 0) for V in (W, G))
+    total = float(W.sum(axis=0) @ G.sum(axis=0))
+    if not np.isfinite(total) or total <= 0:
+        return None
+    member = np.eye(run.n_clusters)[run.labels]
+    within = float(np.sum((member.T @ W) * (member.T @ G)) / total)
+
+    order = np.lexsort((-run.strength, run.labels))
+    places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)
+    shown = order[places]
+    S = W[shown] @ G[shown].T
+    # The square root, so that weak ties show beside strong ones; the top percent is alike.
+    positive = S[S > 0]
+    top = np.quantile(positive, 0.99) if positive.size else 1.0
+    dark = np.sqrt(np.clip(S / top, 0, 1))
+    paper, ink = np.array([255, 255, 255]), np.array([24, 62, 110])
+    pixels = np.rint(paper + dark[:, :, None] * (ink - paper)).astype(np.uint8)
+
+    labels = run.labels[shown]
+    bounds = []
+    for cluster in np.unique(labels):
+        found = np.flatnonzero(labels == cluster)
+        bounds.append((int(cluster), found[0] / len(shown), (found[-1] + 1) / len(shown)))
+    return Similarity(data_uri(pixels), len(shown), bounds, within)

@@ -1,0 +1,63 @@
+"""Words and numbers as the page shows them.
+
+Names come from other people's files. The template escapes them; here they are made short, and
+characters that a reader cannot see, or that turn the text around, become visible.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+#: Names longer than this lose their middle: file names differ at both ends.
+LONGEST = 60
+
+#: Control, format (with those that reverse the direction of text), lone surrogate, private use.
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def plain(text: Any, longest: int = LONGEST) -> str:
+    """A name that is safe to look at, of at most so many characters."""
+    text = str(text)
+    if len(text) > longest:
+        head = (longest - 1) // 2
+        text = text[:head] + "…" + text[len(text) - (longest - 1 - head) :]
+    return "".join("\ufffd" if unicodedata.category(c) in _INVISIBLE else c for c in text)
+
+
+def number(value: float) -> str:
+    """Four digits, and no exponent unless it is needed."""
+    value = float(value)
+    if not np.isfinite(value):
+        return "not a number" if np.isnan(value) else ("∞" if value > 0 else "−∞")
+    if value == int(value) and abs(value) < 1e6:
+        return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
+    return f"{value:.4g}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share < 0.9995 else "100 %"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def plural(count: int, thing: str) -> str:
+    return f"{number(count)} {thing}" + ("" if count == 1 else "s")
+
+
+def setting(value: Any) -> str:
+    """A parameter of an estimator, in a line."""
+    if hasattr(value, "shape"):
+        return f"{type(value).__name__} of shape {tuple(value.shape)}"
+    if callable(value):
+        return plain(getattr(value, "__name__", type(value).__name__))
+    if isinstance(value, (tuple, list)) and any(hasattr(one, "shape") for one in value):
+        return f"{type(value).__name__} of {len(value)} arrays"
+    return plain(repr(value), 120)
