@@ -48,7 +48,7 @@ class _Frame:
             y = self.up(10**value if self.log else value)
             word = _power(value) if self.log else number(value)
             parts.append(
-                f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+                f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
                 f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{word}</text>'
             )
         for value in _round_values(self.x0, self.x1, 5, whole=True):
@@ -107,10 +107,11 @@ def bars(x: Array, y: Array, chosen: int, *, alt: str) -> Markup:
     parts = [frame.grid("clusters")]
     for k, value in zip(x, y, strict=True):
         top = frame.up(float(value))
+        height = max(abs(base - top), 0.5)
         kind = "bar chosen" if k == chosen else "bar"
         parts.append(
             f'<rect class="{kind}" x="{frame.across(k) - width / 2:.1f}" '
-            f'y="{min(top, base):.1f}" width="{width:.1f}" height="{max(abs(base - top), 0.5):.1f}">'
+            f'y="{min(top, base):.1f}" width="{width:.1f}" height="{height:.1f}">'
             f"<title>{int(k)} clusters: {number(value)}</title></rect>"
         )
     return _svg(parts, alt)

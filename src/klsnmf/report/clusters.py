@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +18,10 @@ from .text import number, plain
 
 #: The clusters shown one by one; of more, the largest.
 CARDS = 150
+
+#: More clusters than this are shown side by side, with fewer members each.
+MANY = 24
+_FEW_MEMBERS = 4
 
 #: Features that set a cluster apart: so many are shown, and so many of each member.
 _LEADING = 6
@@ -72,6 +77,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
     Each shows up to ``members`` typical and as many doubtful ones; all pictures together take
     about ``budget`` characters.
     """
+    members = min(members, _FEW_MEMBERS) if run.n_clusters > MANY else members
     largest = np.argsort(-run.sizes, kind="stable")[:CARDS]
     shown = [int(c) for c in np.sort(largest) if run.sizes[c] > 0]
     galleries = [_gallery(run, cluster, members) for cluster in shown]
@@ -81,14 +87,15 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
     found = []
     for place, (cluster, (typical, doubtful)) in enumerate(zip(shown, galleries, strict=True)):
         bars, columns = profile.leading(cluster) if profile else ([], [])
-        common = labels[cluster][0] if labels[cluster] else None
+        label = labels[cluster]
+        common = label[0] if label is not None else None
         found.append(
             Cluster(
                 cluster,
                 int(run.sizes[cluster]),
                 run.sizes[cluster] / len(run.labels),
                 float(np.median(run.strength[run.labels == cluster])),
-                labels[cluster],
+                label,
                 prototypes[place] if prototypes else None,
                 bars,
                 [profile.names[j] for j in columns] if profile else [],
@@ -176,7 +183,7 @@ class Profile:
     def of(run: Run) -> Profile:
         n, p = run.X.shape
         H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
-        filled = run.X if sparse.issparse(run.X) else run.rows(slice(None))
+        filled: Any = run.X if sparse.issparse(run.X) else run.rows(slice(None))
         sums = H @ filled
         sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
         centers = sums / np.maximum(run.sizes, 1)[:, None]

@@ -16,6 +16,7 @@ from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize, scale
 
 from .._typing import Array, Labels
+from ..threads import threads_for
 from .run import Run
 
 _COMPONENTS = 30
@@ -47,7 +48,8 @@ def plane(run: Run, which: Labels) -> tuple[Array, str]:
         flat = np.zeros((len(Z), 2))
         flat[:, : min(2, Z.shape[1])] = Z[:, :2]
         return flat, "the leading principal components"
-    with warnings.catch_warnings():
+    # One thread: with other work on the machine, those of t-SNE wait for each other without end.
+    with warnings.catch_warnings(), threads_for(0):
         warnings.simplefilter("ignore")  # of samples that are all alike, for example
         tsne = TSNE(
             init="pca" if Z[:, 0].std() > 0 else "random",
@@ -55,7 +57,9 @@ def plane(run: Run, which: Labels) -> tuple[Array, str]:
             max_iter=_ITERATIONS,
             random_state=0,
         )
-        return np.asarray(tsne.fit_transform(Z)), "a t-SNE map"
+        flat = np.asarray(tsne.fit_transform(Z), dtype=np.float64)
+        # Turned so that the longer side lies across the page.
+        return PCA(2).fit_transform(flat), "a t-SNE map"
 
 
 def _components(run: Run, which: Labels) -> Array:

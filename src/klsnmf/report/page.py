@@ -18,9 +18,9 @@ from .. import __version__
 from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
-from .clusters import CARDS, clusters
-from .fitted import evidence, history
+from .clusters import CARDS, MANY, clusters
 from .findings import findings
+from .fitted import evidence, history
 from .pictures import darkroom
 from .run import Run
 from .scatter import scatter
@@ -37,6 +37,9 @@ _DETAIL = (
     (500, 3, 200_000, 600_000),
     (200, 1, 50_000, 150_000),
 )
+
+#: Images with longer sides are smoothed: their pixels say nothing.
+_PIXELS_SHOW = 20
 
 
 def write(run: Run, path: str | os.PathLike[str]) -> None:
@@ -66,11 +69,14 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
 def _smallest_that_fits(run: Run) -> bytes:
     shared = _once(run)
     for points, members, sheet_budget, gallery_budget in _DETAIL:
+        shown = clusters(run, members, gallery_budget)
+        deviations = [abs(bar.deviation) for cluster in shown for bar in cluster.bars]
         content = _render(
             shared
             | {
                 "map": scatter(run, points, sheet_budget),
-                "clusters": clusters(run, members, gallery_budget),
+                "clusters": shown,
+                "widest": max(deviations, default=1.0),
             }
         )
         if len(content) <= LIMIT:
@@ -98,8 +104,9 @@ def _once(run: Run) -> dict[str, Any]:
         "p": run.X.shape[1],
         "k": run.n_clusters,
         "cards": CARDS,
+        "many": run.n_clusters > MANY,
         "strength": float(np.median(run.strength)),
-        "ink": run.image_shape is not None and darkroom(run).ink,
+        **_look(run),
         "findings": findings(run),
         "similarity": similarity(run),
         "agreement": agreement(run),
@@ -115,6 +122,15 @@ def _once(run: Run) -> dict[str, Any]:
         "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "shapes": marks.SHAPES,
     }
+
+
+def _look(run: Run) -> dict[str, Any]:
+    """How images are drawn: as ink on paper, and with or without visible pixels."""
+    if run.image_shape is None:
+        return {"ink": False, "look": ""}
+    ink = darkroom(run).ink
+    smooth = max(run.image_shape[:2]) > _PIXELS_SHOW
+    return {"ink": ink, "look": " ink" * ink + " smooth" * smooth}
 
 
 def _found(estimator: Any) -> list[tuple[str, str]]:

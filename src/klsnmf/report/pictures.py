@@ -39,10 +39,7 @@ class Darkroom:
 
     def develop_apart(self, rows: Array) -> Pixels:  # (m, p) -> (m, *shape)
         """Each row from its own darkest to its own brightest: the scale of prototypes is free."""
-        if self.ink:
-            low = np.minimum(rows.min(axis=1), 0)
-        else:
-            low = rows.min(axis=1)
+        low = np.minimum(rows.min(axis=1), 0) if self.ink else rows.min(axis=1)
         return self._develop(rows, low[:, None], rows.max(axis=1)[:, None])
 
     def _develop(self, rows: Array, low: Array, high: Array) -> Pixels:

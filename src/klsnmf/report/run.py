@@ -101,7 +101,7 @@ class Run:
         """The true labels by name, and which of them each sample has; -1 for none."""
         if self.target is None:
             return None
-        known = np.array([value is not None and value == value for value in self.target])  # noqa: PLR0124
+        known = np.array([value is not None and value == value for value in self.target])
         if not known.any():
             return None
         names = [str(value) for value in np.asarray(self.target, dtype=object)[known]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import embedding, marks
+from .clusters import MANY
 from .pictures import Sheet, darkroom, sheet
 from .run import Run
 from .text import plain
@@ -57,7 +58,8 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     """A map of about ``most`` samples; their pictures take about ``budget`` characters."""
     which = embedding.sample(run, most)
     positions, kind = embedding.plane(run, which)
-    low, extent = positions.min(axis=0), np.ptp(positions, axis=0)
+    low = positions.min(axis=0)
+    extent = positions.max(axis=0) - low
     # One scale for both directions, and no more paper than is needed.
     unit = (SIDE - 2 * _EDGE) / max(float(extent.max()), np.finfo(np.float32).tiny)
     height = int(np.clip(extent[1] * unit + 2 * _EDGE, 0.5 * SIDE, SIDE))
@@ -71,6 +73,8 @@ def scatter(run: Run, most: int, budget: int) -> Map:
         # The number stands at a point of the cluster that is in the middle of the others.
         near = np.abs(positions[inside] - np.median(positions[inside], axis=0)).sum(axis=1)
         x, y = positions[inside[near.argmin()]]
+        if run.n_clusters > MANY:  # small groups would vanish below their numbers
+            y = max(positions[inside, 1].min() - 11, 8.0)
         groups.append(Group(int(cluster), points, float(x), float(y)))
     pictures = None
     if run.image_shape is not None:
