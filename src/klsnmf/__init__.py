@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, metrics
+    from . import datasets, metrics, report
     from .estimators import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
     from .family import GNMF, ONMF, RMNMF, WNMF, SemiNMF
     from .kernel_family import CNMF, KNMF, KernelKMeans
@@ -32,6 +32,7 @@ __all__ = [
     "metrics",
     "n_clusters_evidence",
     "path",
+    "report",
 ]
 
 _MODULES = {
@@ -45,7 +46,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes a second, which `klsnmf --help` should not.
-    if name in ("datasets", "metrics"):
+    if name in ("datasets", "metrics", "report"):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -13,8 +13,10 @@ from .png import data_uri
 from .run import Run
 from .text import plain
 
-#: A table of more rows or columns than this is drawn as a picture.
+#: A table of more rows or columns than this is drawn as a picture, and one of more than that is
+#: left out.
 _WIDEST = 26
+_LARGEST = 500
 
 #: The largest mix-ups are listed below such a picture.
 _MIXUPS = 12
@@ -27,7 +29,8 @@ class Agreement:
     classes: list[str]
     clusters: list[int]  # in the order of the columns: next to the class they match best
     counts: Array  # (classes, clusters)
-    picture: str | None
+    table: bool  # whether counts are few enough to be read
+    picture: str | None  # of the counts, where they are not
     mixups: list[tuple[str, int, int]]  # class, cluster, how many; where there is a picture
 
     def tone(self, row: int, column: int) -> int:
@@ -53,14 +56,16 @@ def agreement(run: Run) -> Agreement | None:
         key=lambda c: (place.get(c, int(counts[:, c].argmax())), c not in place),
     )
     ordered = counts[:, order]
-    large = max(ordered.shape) > _WIDEST
+    side = max(ordered.shape)
+    large = side > _WIDEST
     return Agreement(
         metrics.scores(y, labels),
         int(known.sum()),
         [plain(name) for name in names],
         order,
         ordered,
-        _picture(ordered) if large else None,
+        not large,
+        _picture(ordered) if large and side <= _LARGEST else None,
         _mixups(ordered, names, order, place) if large else [],
     )
 

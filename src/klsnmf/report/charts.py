@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from markupsafe import Markup
 
 from .._typing import Array
 from .text import number
@@ -65,7 +64,7 @@ class _Frame:
 
 def lines(
     series: Sequence[Array], *, alt: str, log: bool = False, phases: Sequence[str] | None = None
-) -> Markup:
+) -> str:
     """Values by iteration. A line breaks where a phase ends: its objective is another one."""
     count = len(series[0])
     x = np.arange(1, count + 1)
@@ -98,7 +97,7 @@ def lines(
     return _svg(parts, alt)
 
 
-def bars(x: Array, y: Array, chosen: int, *, alt: str) -> Markup:
+def bars(x: Array, y: Array, chosen: int, *, alt: str) -> str:
     """A value for each number of clusters, the chosen one in colour."""
     pad = np.array([x[0] - 0.6, x[-1] + 0.6])
     frame = _Frame(pad, y, zero=True)
@@ -117,12 +116,10 @@ def bars(x: Array, y: Array, chosen: int, *, alt: str) -> Markup:
     return _svg(parts, alt)
 
 
-def _svg(parts: Sequence[str], alt: str) -> Markup:
-    return Markup(
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{alt}">'
-        + "".join(parts)
-        + "</svg>"
-    )
+def _svg(parts: Sequence[str], alt: str) -> str:
+    box = f"0 0 {_WIDTH} {_HEIGHT}"
+    content = "".join(parts)
+    return f'<svg class="chart" viewBox="{box}" role="img" aria-label="{alt}">{content}</svg>'
 
 
 def _thinned(places: Array, most: int = 300) -> Array:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from . import charts
 
@@ -15,7 +14,7 @@ from . import charts
 class Chart:
     title: str
     text: str
-    svg: Markup
+    svg: str
     lines: list[str]  # what the lines are, where there are several
 
 

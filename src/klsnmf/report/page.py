@@ -166,8 +166,6 @@ def _render(context: dict[str, Any]) -> bytes:
         raise ImportError(
             "The report needs jinja2, which is not installed: pip install 'klsnmf[report]'."
         ) from error
-    from markupsafe import Markup
-
     folder = files(__package__) / "templates"
     style = (folder / "report.css").read_text(encoding="utf-8") + marks.stylesheet()
     script = (folder / "report.js").read_text(encoding="utf-8")
@@ -179,8 +177,8 @@ def _render(context: dict[str, Any]) -> bytes:
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page = template.render(
         context,
-        style=Markup(style),
-        script=Markup(script),
+        style=style,
+        script=script,
         policy=(
             "default-src 'none'; img-src data:; "
             f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "

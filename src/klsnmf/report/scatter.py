@@ -61,7 +61,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     low = positions.min(axis=0)
     extent = positions.max(axis=0) - low
     # One scale for both directions, and no more paper than is needed.
-    unit = (SIDE - 2 * _EDGE) / max(float(extent.max()), np.finfo(np.float32).tiny)
+    unit = (SIDE - 2 * _EDGE) / max(float(extent.max()), float(np.finfo(np.float32).tiny))
     height = int(np.clip(extent[1] * unit + 2 * _EDGE, 0.5 * SIDE, SIDE))
     room = np.array([SIDE, height]) - extent * unit
     positions = (positions - low) * unit + room / 2

@@ -1,0 +1,51 @@
+"""Runs that the tests of the report share."""
+
+import numpy as np
+from sklearn.datasets import load_wine
+
+from klsnmf import KLSNMF
+from klsnmf.report import Run
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "'/**/--></style></title><svg/onload=alert(3)>",
+    "{{ 7 * 7 }}{% raw %}&lt;b&gt;",
+    "\u202egnp.exe\x00\udc80\u2028",
+    "long " * 400,
+]
+
+
+def run_of(estimator, X, **more):
+    """A run of a fitted estimator; what is not given is plain."""
+    n = X.shape[0]
+    parts = {
+        "name": "data.csv",
+        "command": "klsnmf cluster data.csv",
+        "method": "kmeans",
+        "ids": [f"sample {i}" for i in range(n)],
+        "features": None,
+        "target": None,
+        "image_shape": None,
+        "strength": np.linspace(0, 1, n),
+        "seconds": 1.5,
+        "messages": [],
+    }
+    return Run(estimator=estimator, X=X, **(parts | more))
+
+
+def hostile_run():
+    """Wine, with names that attack the page wherever there can be names."""
+    X, y = load_wine(return_X_y=True)
+    X = X / X.max(axis=0)
+    return run_of(
+        KLSNMF("auto", random_state=0).fit(X),
+        X,
+        name=HOSTILE[0],
+        command=f"klsnmf cluster '{HOSTILE[2]}'",
+        method="kls-nmf",
+        ids=[HOSTILE[i % len(HOSTILE)] + str(i) for i in range(len(X))],
+        features=[HOSTILE[j % len(HOSTILE)] + str(j) for j in range(X.shape[1])],
+        target=np.array([HOSTILE[c] for c in y]),
+        messages=HOSTILE,
+    )

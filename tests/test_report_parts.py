@@ -1,0 +1,250 @@
+"""The parts of the report one by one."""
+
+import io
+import unicodedata
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.cluster import KMeans
+
+from klsnmf import GNMF, KLSNMF
+from klsnmf.metrics import accuracy
+from klsnmf.report import charts, embedding, marks, png, text
+from klsnmf.report.agreement import agreement
+from klsnmf.report.clusters import clusters
+from klsnmf.report.findings import findings
+from klsnmf.report.pictures import as_uris, darkroom, sheet, shrink
+from klsnmf.report.similarity import similarity
+
+from .helpers import blobs
+from .report_runs import HOSTILE, run_of
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (28, 28), (3, 4, 3), (1, 9, 3)])
+def test_pictures_are_sound_png_files(shape):
+    pixels = np.random.default_rng(0).integers(0, 256, size=shape, dtype=np.uint8)
+    with Image.open(io.BytesIO(png.encode(pixels))) as image:
+        np.testing.assert_array_equal(np.asarray(image), pixels)
+
+
+def test_smooth_pictures_are_packed_well():
+    ramp = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
+    assert len(png.encode(ramp)) < ramp.size / 8
+
+
+def test_shrinking_averages():
+    images = np.random.default_rng(0).integers(0, 256, size=(3, 12, 8), dtype=np.uint8)
+    small = shrink(images, 6)
+    assert small.shape == (3, 6, 4)
+    blocks = images.reshape(3, 6, 2, 4, 2).mean(axis=(2, 4))
+    assert np.abs(small - blocks).max() <= 0.5
+    assert shrink(images, 12) is images
+    assert shrink(images, 5).shape == (3, 5, 3)
+
+
+def test_pictures_keep_to_their_budget():
+    noise = np.random.default_rng(0).integers(0, 256, size=(50, 64, 64), dtype=np.uint8)
+    assert sum(map(len, as_uris(noise, 40_000))) <= 40_000
+    found = sheet(noise, 20_000)
+    assert len(found.uri) <= 20_000
+    assert found.columns**2 >= 50
+
+
+def test_handwriting_is_ink_on_paper_and_photographs_are_not():
+    rng = np.random.default_rng(0)
+    estimator = KMeans(1, n_init=1)
+    strokes = np.where(rng.uniform(size=(30, 64)) < 0.2, 255.0, 0.0)
+    photographs = rng.uniform(size=(30, 64))
+    for X, ink in ((strokes, True), (photographs, False)):
+        room = darkroom(run_of(estimator.fit(X), X, image_shape=(8, 8)))
+        assert room.ink is ink
+        brightest = np.unravel_index(X.argmax(), X.shape)
+        developed = room.develop(X).reshape(30, 64)
+        assert developed[brightest] == (0 if ink else 255)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "", "a\tb\nc", "\ud800", "名前", "e\u0301"])
+def test_names_become_short_and_visible(name):
+    shown = text.plain(name, 20)
+    assert len(shown) <= 20
+    shown.encode("utf-8")
+    assert not {"Cc", "Cf", "Cs", "Zl"} & {unicodedata.category(c) for c in shown}
+    if len(name) <= 20 and name.isprintable():
+        assert shown == name
+
+
+def test_both_ends_of_a_long_name_are_kept():
+    shown = text.plain("a" * 50 + "b" * 50, 11)
+    assert shown == "aaaaa…bbbbb"
+
+
+def _channels(value):
+    return np.array([int(value[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+
+
+def _linear(value):
+    s = _channels(value)
+    return np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
+
+
+def _luminance(value):
+    return float(_linear(value) @ [0.2126, 0.7152, 0.0722])
+
+
+def _lab(linear):
+    to_xyz = [[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]]
+    xyz = np.clip(linear, 0, 1) @ np.array(to_xyz).T / [0.9505, 1, 1.0888]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+#: How people without one of the three kinds of cones see (Machado, Oliveira, Fernandes 2009).
+_SEEN = {
+    "all": np.eye(3),
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+@pytest.mark.parametrize("eyes", _SEEN)
+@pytest.mark.parametrize(("colours", "paper"), [(marks.LIGHT, "#ffffff"), (marks.DARK, "#1c1f23")])
+def test_colours_are_told_apart_by_everyone(colours, paper, eyes):
+    for value in colours:
+        low, high = sorted([_luminance(value), _luminance(paper)])
+        assert (high + 0.05) / (low + 0.05) >= 3
+    seen = np.array([_lab(np.array(_SEEN[eyes]) @ _linear(value)) for value in colours])
+    apart = np.linalg.norm(seen[:, None] - seen[None], axis=2)
+    assert apart[np.triu_indices(len(seen), 1)].min() > 15
+
+
+def test_clusters_have_marks_of_their_own():
+    found = {(marks.colour(c), marks.shape(c)) for c in range(48)}
+    assert len(found) == 48
+
+
+def test_galleries_show_the_surest_and_the_least_sure():
+    X, _ = blobs(90, 3, 6, seed=0)
+    estimator = KMeans(3, n_init=1, random_state=0).fit(X)
+    strength = np.random.default_rng(0).permutation(90) / 90
+    run = run_of(estimator, X, strength=strength)
+    for cluster in clusters(run, 4, 0):
+        own = np.sort(strength[estimator.labels_ == cluster.number])
+        assert [one.strength for one in cluster.typical] == own[::-1][:4].tolist()
+        assert [one.strength for one in cluster.doubtful] == own[:4].tolist()
+
+
+def test_no_member_of_a_small_cluster_is_shown_twice():
+    X = np.arange(4.0)[:, None]
+    estimator = KMeans(2)
+    estimator.labels_ = np.array([0, 1, 1, 1])
+    one, three = clusters(run_of(estimator, X), 8, 0)
+    assert (len(one.typical), len(one.doubtful)) == (1, 0)
+    assert (len(three.typical), len(three.doubtful)) == (2, 1)
+    assert len({member.id for member in three.typical + three.doubtful}) == 3
+
+
+def test_the_features_that_set_a_cluster_apart_lead():
+    X, y = blobs(60, 3, 6, seed=0)
+    X[:, 5] *= 1000  # a unit of its own must not make a feature important
+    for estimator in (KMeans(3, n_init=10, random_state=0), GNMF(3, random_state=0)):
+        for cluster in clusters(run_of(estimator.fit(X[:, :5]), X[:, :5]), 4, 0):
+            members = estimator.labels_ == cluster.number
+            feature = int(cluster.bars[0].feature.removeprefix("feature "))
+            means = X[members].mean(axis=0) - X.mean(axis=0)
+            assert abs(means[feature]) > 1
+            assert np.sign(means[feature]) == np.sign(cluster.bars[0].deviation)
+
+
+def test_the_map_keeps_every_cluster_and_its_share():
+    estimator = KMeans(3)
+    estimator.labels_ = np.repeat([0, 1, 2], [9000, 990, 10])
+    run = run_of(estimator, np.zeros((10_000, 2)))
+    which = embedding.sample(run, 1000)
+    counts = np.bincount(estimator.labels_[which])
+    np.testing.assert_allclose(counts, [900, 99, 2], atol=1)
+    assert len(set(which.tolist())) == len(which)
+
+
+def test_near_samples_are_near_on_the_map():
+    X, y = blobs(90, 3, 30, seed=0)
+    run = run_of(KMeans(3, n_init=1).fit(X), X)
+    Z, _ = embedding.plane(run, np.arange(90))
+    d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(d, np.inf)
+    assert np.mean(y[d.argmin(axis=1)] == y) > 0.9
+
+
+def test_the_share_of_similarity_within_clusters():
+    X, _ = blobs(40, 3, 8, seed=0)
+    estimator = KLSNMF(3, random_state=0).fit(X)
+    S = estimator.W_ @ estimator.G_.T
+    same = estimator.labels_[:, None] == estimator.labels_[None]
+    found = similarity(run_of(estimator, X))
+    np.testing.assert_allclose(found.within, S[same].sum() / S.sum())
+    assert found.bounds[0][1] == 0
+    assert found.bounds[-1][2] == 1
+
+
+def test_clusters_stand_next_to_the_classes_they_match():
+    y = np.repeat(["b", "a", "10", "9"], [5, 6, 7, 8])
+    estimator = KMeans(5)
+    estimator.labels_ = np.repeat([4, 0, 1, 2], [5, 6, 7, 8])
+    estimator.labels_[-1] = 3
+    run = run_of(estimator, np.zeros((26, 2)), target=y)
+    found = agreement(run)
+    assert found.classes == ["9", "10", "a", "b"]
+    assert found.clusters == [2, 3, 1, 0, 4]
+    assert found.counts.sum() == 26
+    assert found.scores["accuracy"] == accuracy(y, estimator.labels_)
+
+
+def _fitted(estimator, X):
+    with pytest.warns(Warning) as heard:
+        estimator.fit(X)
+    return estimator, [str(one.message) for one in heard]
+
+
+def test_nothing_to_warn_of():
+    X, _ = blobs(60, 3, 6, seed=0)
+    assert findings(run_of(KLSNMF(3, random_state=0).fit(X), X)) == []
+
+
+def test_a_fit_that_stopped_early_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator, messages = _fitted(KLSNMF(3, max_iter=2, random_state=0), X)
+    for heard in (messages, []):
+        (said,) = findings(run_of(estimator, X, messages=heard))
+        assert "converged" in said
+
+
+def test_a_collapse_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator, messages = _fitted(KLSNMF(3, lam=1e6, random_state=0), X)
+    (said, *_) = findings(run_of(estimator, X))
+    assert "collapsed" in said
+    assert sum(
+        estimator.verdict_ in one for one in findings(run_of(estimator, X, messages=messages))
+    )
+
+
+def test_a_tiny_cluster_and_an_empty_one():
+    estimator = KMeans(4)
+    estimator.labels_ = np.repeat([0, 1, 2], [50, 48, 2])
+    said = findings(run_of(estimator, np.zeros((100, 2))))
+    assert any("Only 3 of 4 clusters" in one for one in said)
+    assert any("cluster 2 (2 samples)" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.0], [3.0, 3.0], [1e-30, 1e30], [5.0, np.inf, 4.0], [0.0, 0.0, 0.0], list(range(5000))],
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_charts_draw_any_numbers(values, log):
+    svg = charts.lines([np.array(values, float)], alt="test", log=log)
+    assert svg.startswith("<svg")
+    assert "nan" not in svg
+    assert "inf" not in svg
+    assert len(svg) < 20_000
