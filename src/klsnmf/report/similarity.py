@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from .png import data_uri
 from .run import Run
@@ -30,8 +31,9 @@ def similarity(run: Run) -> Similarity | None:
     total = float(W.sum(axis=0) @ G.sum(axis=0))
     if not np.isfinite(total) or total <= 0:
         return None
-    member = np.eye(run.n_clusters)[run.labels]
-    within = float(np.sum((member.T @ W) * (member.T @ G)) / total)
+    n = len(run.labels)
+    H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
+    within = float(np.sum((H @ W) * (H @ G)) / total)
 
     order = np.lexsort((-run.strength, run.labels))
     places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)

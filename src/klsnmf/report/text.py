@@ -32,7 +32,7 @@ def number(value: float) -> str:
     value = float(value)
     if not np.isfinite(value):
         return "not a number" if np.isnan(value) else ("∞" if value > 0 else "−∞")
-    if value == int(value) and abs(value) < 1e6:
+    if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
     return f"{value:.4g}".replace("-", "−")
 

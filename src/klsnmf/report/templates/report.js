@@ -92,8 +92,8 @@
     button.addEventListener("click", () => {
       only = only === button.dataset.cluster ? null : button.dataset.cluster;
       buttons.forEach((one) => one.setAttribute("aria-pressed", one.dataset.cluster === only));
-      plot.querySelectorAll("g[data-cluster]").forEach((group) => {
-        group.classList.toggle("faded", only !== null && group.dataset.cluster !== only);
+      plot.querySelectorAll("[data-cluster]").forEach((part) => {
+        part.classList.toggle("faded", only !== null && part.dataset.cluster !== only);
       });
       show(-1);
     }),
