@@ -1,5 +1,6 @@
 """The report, read without a browser: what is in it, how large it is, and what it escapes."""
 
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -238,6 +239,14 @@ def test_a_report_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
         write(run_of(KMeans(2, n_init=1).fit(X), X), path)
     assert path.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_without_jinja2_the_remedy_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    X, _ = blobs(20, 2, 3, seed=0)
+    with pytest.raises(ImportError, match=r"pip install 'klsnmf\[report\]'"):
+        write(run_of(KMeans(2, n_init=1).fit(X), X), tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
 
 
 def test_parts_of_a_run_must_fit_together():
