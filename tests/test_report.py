@@ -122,20 +122,21 @@ def test_a_report_of_large_images_stays_small(noise, read):
     X = rng.integers(0, 256, size=(n, 784), dtype=np.uint8)
     shape = (28, 28)
     if noise == "colour":
-        n, shape = 2000, (16, 16, 3)
+        n, shape = 700, (16, 16, 3)
         X = X[:n, : 16 * 16 * 3]
     estimator = KMeans(k, init=X[:k].astype(float), n_init=1, max_iter=1)
     estimator.labels_ = np.arange(n) % k
     estimator.cluster_centers_ = X[:k].astype(float)
-    names = [f"{i}{HOSTILE[i % len(HOSTILE)]}" * 9 for i in range(n)]
-    report = read(run_of(estimator, X, ids=names, image_shape=shape, target=np.array(names)))
+    names = [f"{i}{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(n)]
+    target = np.array([names[i % 300] for i in range(n)], dtype=object)
+    report = read(run_of(estimator, X, ids=names, image_shape=shape, target=target))
     assert report.tags.count("article") == k
     assert len([value for name, value in report.attributes if name == "src"]) > 2 * k
 
 
 @pytest.mark.usefixtures("short_map")
 def test_more_clusters_than_can_be_looked_at(read):
-    X = np.random.default_rng(0).uniform(size=(2000, 3))
+    X = np.random.default_rng(0).uniform(size=(2000, 2))
     estimator = KMeans(900)
     estimator.labels_ = np.arange(2000) % 900
     report = read(run_of(estimator, X))
