@@ -5,6 +5,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_digits, load_wine
@@ -106,6 +108,33 @@ def test_names_from_files_are_text_and_nothing_else(read):
     policy = next(v for k, v in report.attributes if k == "content" and "default-src" in v)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+
+
+_small = np.array([[0.0, 1], [0, 2], [5, 1], [6, 1], [5, 2], [0, 1]])
+_fitted = KMeans(2, n_init=1, random_state=0).fit(_small)
+_names = st.text(st.characters(exclude_categories=[]), min_size=1, max_size=80)
+
+
+@settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])
+@given(name=_names, ids=st.lists(_names, min_size=6, max_size=6), feature=_names, label=_names)
+def test_no_name_changes_the_page(name, ids, feature, label):
+    def elements(name, ids, feature, label):
+        target = np.array([label, "other"] * 3, dtype=object)
+        run = run_of(
+            _fitted,
+            _small,
+            name=name,
+            ids=ids,
+            features=[feature, "second"],
+            target=target,
+            command=name,
+            messages=[label],
+        )
+        reader = Reader(page.render(run).decode("utf-8"))
+        return reader.tags, [name for name, _ in reader.attributes]
+
+    plain = elements("name", list("abcdef"), "first", "z")
+    assert elements(name, ids, feature, "z" + label) == plain
 
 
 @pytest.fixture

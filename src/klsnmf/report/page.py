@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 import platform
-import tempfile
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -51,27 +50,23 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
     path : the HTML file; it appears complete or not at all
     """
     path = Path(path)
-    content = _smallest_that_fits(run)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    content = render(run)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        # mkstemp keeps a file from all others; a report is as readable as any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(aside, 0o666 & ~mask)
+        aside.write_bytes(content)
         os.replace(aside, path)
     except BaseException:
-        Path(aside).unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
         raise
 
 
-def _smallest_that_fits(run: Run) -> bytes:
+def render(run: Run) -> bytes:
+    """The report in all the detail that the limit allows."""
     shared = _once(run)
     for points, members, sheet_budget, gallery_budget in _DETAIL:
         shown = clusters(run, members, gallery_budget)
         deviations = [abs(bar.deviation) for cluster in shown for bar in cluster.bars]
-        content = _render(
+        content = _fill(
             shared
             | {
                 "map": scatter(run, points, sheet_budget),
@@ -159,7 +154,7 @@ def _versions() -> list[tuple[str, str]]:
     ]
 
 
-def _render(context: dict[str, Any]) -> bytes:
+def _fill(context: dict[str, Any]) -> bytes:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
