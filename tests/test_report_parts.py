@@ -1,5 +1,6 @@
 """The parts of the report one by one."""
 
+import base64
 import io
 import unicodedata
 
@@ -16,6 +17,7 @@ from klsnmf.report.agreement import agreement
 from klsnmf.report.clusters import clusters
 from klsnmf.report.findings import findings
 from klsnmf.report.pictures import as_uris, darkroom, sheet, shrink
+from klsnmf.report.scatter import scatter
 from klsnmf.report.similarity import similarity
 
 from .helpers import blobs
@@ -179,6 +181,29 @@ def test_near_samples_are_near_on_the_map():
     d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.fill_diagonal(d, np.inf)
     assert np.mean(y[d.argmin(axis=1)] == y) > 0.9
+
+
+def test_points_of_the_map_are_the_samples_they_say():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, size=(70, 12)).astype(float)
+    X[0, 0], X[1, 1] = 0, 255
+    estimator = _by_hand(rng.permutation(np.arange(70) % 5))
+    run = run_of(estimator, X, ids=[str(i) for i in range(70)], image_shape=(3, 4), target=X[:, 0])
+    found = scatter(run, 40, 100_000)
+    content = base64.b64decode(found.sheet.uri.partition(",")[2])
+    with Image.open(io.BytesIO(content)) as image:
+        tiles = np.asarray(image).reshape(-1, 3, found.sheet.columns, 4).swapaxes(1, 2)
+    tiles = tiles.reshape(-1, 12)
+    points = [(group.number, point) for group in found.groups for point in group.points]
+    assert len(points) == found.shown <= 45
+    for tile, (number, point) in zip(tiles, points, strict=False):
+        i = int(point.id)
+        assert number == estimator.labels_[i]
+        assert point.strength == run.strength[i]
+        assert point.label == str(X[i, 0])
+        np.testing.assert_array_equal(tile, X[i])
+        assert 0 < point.x < found.width
+        assert 0 < point.y < found.height
 
 
 def test_the_share_of_similarity_within_clusters():
