@@ -29,6 +29,7 @@ from .fitting import tidied
 from .grams.data import canonical
 from .inits import by_appearance, factors_of_labels, kmeans_labels
 from .models.new_samples import NewSamples
+from .progress import steps
 from .reading import Reading, lost_with_most, read_labels
 from .solver import Solution, Status, solve
 
@@ -244,7 +245,7 @@ class Factorization(
             G, F = self._check_pair(n, p)
             return [model.start(G.astype(dtype), (F / unit).astype(dtype))]
         pairs: dict[bytes, tuple[Array, Array]] = {}
-        for turn in range(self.n_init):
+        for turn in steps(range(self.n_init), "starts"):
             if self.init == "random":
                 # So that the entries of GFᵀ are as large as those of X, on average.
                 size = 2 * np.sqrt(np.abs(X).mean() / k)

@@ -56,7 +56,7 @@ class UnsafeFileError(ValueError):
 def read_npy(path: str | os.PathLike[str], limit: int = LIMIT) -> NDArray[Any]:
     """The array of a .npy file that takes no more than ``limit`` bytes."""
     path = Path(path)
-    size = _size_of_regular_file(path)
+    size = size_of_regular_file(path)
     with path.open("rb") as stream:
         return _read_array(stream, size, limit, str(path))
 
@@ -83,7 +83,7 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
 
     Damage that shows only while an entry is read is reported as UnsafeFileError as well.
     """
-    _size_of_regular_file(Path(path))
+    size_of_regular_file(Path(path))
     try:
         with zipfile.ZipFile(path) as archive:
             _look_through(archive.infolist(), limit, str(path))
@@ -97,7 +97,7 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
         raise UnsafeFileError(f"{path} is not a sound zip archive ({error}).") from error
 
 
-def _size_of_regular_file(path: Path) -> int:
+def size_of_regular_file(path: Path) -> int:
     # Before opening: to open a pipe waits for its writer, and a device may never end.
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):

@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels, Matrix
 from .grams import Gram
+from .progress import steps
 from .threads import threads_for
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
@@ -132,7 +133,7 @@ def starts(
             embedding = spectral_embedding(K, k, rng)
     made: dict[bytes, tuple[str, tuple[Array, Array]]] = {}
     repeats = 0
-    for turn, way in enumerate(chosen):
+    for turn, way in enumerate(steps(chosen, "starts")):
         if way == "random":
             made[turn.to_bytes(8)] = way, random_factors(n, k, rng)
         elif way == "kmeans" or repeats < _SAME_AGAIN:

@@ -20,6 +20,7 @@ from sklearn.preprocessing import normalize
 from ._typing import Array, Labels
 from .grams import Gram
 from .inits import kmeans, leading_eigenvectors
+from .progress import steps
 from .threads import threads_for
 
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
@@ -82,7 +83,9 @@ def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
             values, vectors = leading_eigenvectors(K, min(most + 1, n), rng)
     candidates = np.arange(2, most + 1)
     gaps = (values[:-1] - values[1:])[1:most]
-    seen = [_look(K, normalize(vectors[:, :k]), rng) for k in candidates]
+    seen = [
+        _look(K, normalize(vectors[:, :k]), rng) for k in steps(candidates, "numbers of clusters")
+    ]
     stability = np.array([one for one, _ in seen])
     way_up = np.maximum(1 - values[2 : most + 1], np.finfo(np.float64).eps)
     score = gaps * np.minimum(gaps / way_up, 1) * np.maximum(stability, 0)

@@ -16,6 +16,7 @@ import numpy as np
 from ._typing import Array, Labels
 from .models import Model, State
 from .models.base import inner
+from .progress import tell
 from .threads import allowed_threads, threads_for
 
 #: A fit has converged when its loss moved less than the tolerance over this many iterations:
@@ -99,6 +100,7 @@ def solve(
                 batch.multiply(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
+            tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
                 for fit in batch.running:
                     if fit.status in (None, Status.EXHAUSTED):

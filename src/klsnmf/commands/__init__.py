@@ -1,7 +1,8 @@
 """The command line: a file for each command or group of commands.
 
 Modules here import only what their ``--help`` needs; the rest is imported inside the commands. Exit
-codes: 0 all went well, 1 something failed, 2 the command was not understood.
+codes: 0 all went well, 1 something failed, 2 the command was not understood, 3 a file given to it
+cannot be used, 4 the results could not be written, 130 it was interrupted.
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ from typing import Any
 import click
 
 from .. import __version__
+from .cluster import cluster
+from .compare import compare
 from .data import data
+from .output import printable
+from .predict import predict
 from .reproduce import reproduce
 
 #: Errors whose message is written for the user. All others are mistakes of the program.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
+
+#: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
+_INTERRUPTED = 130
+
+
+class _Failure(click.ClickException):
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
 
 
 class _ShortErrors(click.Group):
@@ -25,6 +39,9 @@ class _ShortErrors(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted. What was there before is as it was.", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
@@ -34,7 +51,8 @@ class _ShortErrors(click.Group):
             text = " ".join(str(error).split()) or type(error).__name__
             if not isinstance(error, _EXPLAINED):
                 text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."
-            raise click.ClickException(f"{text} (klsnmf --debug shows where.)") from error
+            code = getattr(error, "exit_code", 1)
+            raise _Failure(f"{printable(text)} (klsnmf --debug shows where.)", code) from error
 
 
 @click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,5 +62,5 @@ def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 
 
-klsnmf.add_command(data)
-klsnmf.add_command(reproduce)
+for command in (cluster, predict, compare, reproduce, data):
+    klsnmf.add_command(command)

@@ -14,6 +14,17 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def printable(text: str) -> str:
+    """Text that may hold names from files, without characters that command a terminal."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """What the user should know, on the standard error."""
+    for note in notes:
+        click.echo(f"Note: {printable(note)}", err=True)
+
+
 def show_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table in a terminal; elsewhere a line for each row, its fields separated by tabs."""
     if sys.stdout.isatty() and _show_rich_table(header, rows):

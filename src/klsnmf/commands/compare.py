@@ -1,0 +1,219 @@
+"""``klsnmf compare``: several methods on the same data, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+from .output import show_json, show_notes, show_table
+
+if TYPE_CHECKING:
+    from ..inputs import Table
+
+#: The methods that are compared when none is named: one of each kind.
+_USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")
+
+
+@dataclass
+class _Outcome:
+    """One method: its clusters for each seed, or why there are none."""
+
+    method: str
+    labels: list[Any] = field(default_factory=list)  # (seeds) of (n,)
+    seconds: list[float] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+
+@click.command()
+@options.data
+@options.clusters
+@click.option(
+    "--methods",
+    default=",".join(_USUAL),
+    show_default=True,
+    metavar="A,B,...",
+    help="The methods to compare, or all.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="How often each method starts anew.",
+)
+@options.quiet
+@options.as_json
+def compare(
+    data: Path | None,
+    dataset: str | None,
+    columns: Sequence[str],
+    id_column: str | None,
+    label_column: str | None,
+    k: int | str,
+    methods: str,
+    seeds: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Cluster the samples in DATA by several methods, and compare what they find.
+
+    DATA is as for klsnmf cluster. With known classes, each method has its scores, averaged over
+    the seeds. With or without: how much a method agrees with itself from seed to seed (stability,
+    the adjusted Rand index), and how much two methods agree with each other (NMI and adjusted Rand
+    index). Where methods agree, the clusters are in the data; where they do not, look twice.
+    """
+    chosen = _chosen(methods)
+    from .working import working
+
+    with working(quiet) as display:
+        display.title(f"Reading {data or dataset}")
+        table = options.read(data, dataset, options.choice(columns, id_column, label_column))
+        display.title(f"Counting the clusters of {table.name}")
+        count = _count(k, table)
+        outcomes = []
+        for i, method in enumerate(chosen):
+            display.title(f"Method {i + 1} of {len(chosen)}, {method}")
+            outcomes.append(_run(method, count, seeds, table))
+    result = _result(table, count, outcomes)
+    if not quiet:
+        show_notes(result["messages"])
+    if as_json:
+        show_json(result)
+    else:
+        _show(result)
+    if any(outcome.failure for outcome in outcomes):
+        raise click.exceptions.Exit(1)
+
+
+def _chosen(methods: str) -> list[str]:
+    if methods == "all":
+        return list(options.METHOD_NAMES)
+    chosen = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
+    for name in chosen:
+        if name not in options.METHOD_NAMES:
+            raise click.UsageError(
+                f"There is no method {name!r}; there are {', '.join(options.METHOD_NAMES)}."
+            )
+    if not chosen:
+        raise click.UsageError("--methods names no method.")
+    return chosen
+
+
+def _count(k: int | str, table: Table) -> int:
+    if k != "auto":
+        return int(k)
+    from .fits import count_clusters
+
+    return int(count_clusters(table, seed=0).chosen)
+
+
+def _run(method: str, k: int, seeds: int, table: Table) -> _Outcome:
+    """Fit one method from each seed; what goes wrong is its own affair."""
+    from .fits import fit, refusal
+
+    outcome = _Outcome(method, failure=refusal(method, table))
+    for seed in range(seeds):
+        if outcome.failure:
+            break
+        try:
+            fitted = fit(method, k, seed, table)
+        except (ValueError, MemoryError) as error:
+            outcome.failure = " ".join(str(error).split())
+            break
+        outcome.labels.append(fitted.estimator.labels_)
+        outcome.seconds.append(fitted.seconds)
+        outcome.messages += [f"{method}: {message}" for message in fitted.messages]
+    return outcome
+
+
+def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any]:
+    import numpy as np
+    from sklearn.metrics import adjusted_rand_score
+
+    from ..metrics import nmi, scores
+
+    def mean(values: Any) -> float | None:
+        values = list(values)
+        return float(np.mean(values)) if values else None
+
+    rows = []
+    for one in outcomes:
+        scored = [scores(table.target, labels) for labels in one.labels if table.target is not None]
+        pairs = combinations(one.labels, 2)
+        rows.append(
+            {
+                "method": one.method,
+                "failure": one.failure,
+                "scores": {name: mean(each[name] for each in scored) for name in scored[0]}
+                if scored
+                else None,
+                "stability": mean(adjusted_rand_score(a, b) for a, b in pairs),
+                "seconds": mean(one.seconds),
+            }
+        )
+    done = [one for one in outcomes if not one.failure]
+    agreement = [
+        {
+            "methods": [one.method, two.method],
+            "nmi": mean(nmi(a, b) for a, b in zip(one.labels, two.labels, strict=True)),
+            "ari": mean(
+                adjusted_rand_score(a, b) for a, b in zip(one.labels, two.labels, strict=True)
+            ),
+        }
+        for one, two in combinations(done, 2)
+    ]
+    return {
+        "data": table.name,
+        "n_samples": int(table.X.shape[0]),
+        "n_features": int(table.X.shape[1]),
+        "n_clusters": k,
+        "seeds": max((len(one.labels) for one in outcomes), default=0),
+        "methods": rows,
+        "agreement": agreement,
+        "messages": list(
+            dict.fromkeys([*table.messages, *(note for one in outcomes for note in one.messages)])
+        ),
+    }
+
+
+def _show(result: dict[str, Any]) -> None:
+    click.echo(
+        f"{result['data']}: {result['n_samples']} samples, {result['n_clusters']} clusters, "
+        f"{result['seeds']} seeds"
+    )
+    named: dict[str, float] = next(
+        (row["scores"] for row in result["methods"] if row["scores"]), {}
+    )
+    show_table(
+        ["method", *named, "stability", "seconds", "remark"],
+        [
+            [
+                row["method"],
+                *(_short(row["scores"] and row["scores"][name]) for name in named),
+                _short(row["stability"]),
+                "" if row["seconds"] is None else f"{row['seconds']:.1f}",
+                f"failed: {row['failure']}" if row["failure"] else "",
+            ]
+            for row in result["methods"]
+        ],
+    )
+    if result["agreement"]:
+        click.echo("Agreement between methods:")
+    show_table(
+        ["method", "and", "NMI", "adjusted Rand"],
+        [
+            [*pair["methods"], _short(pair["nmi"]), _short(pair["ari"])]
+            for pair in result["agreement"]
+        ],
+    )
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,121 @@
+"""Results on the disk: made aside, then put in place, so that earlier ones are never half gone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+#: The file that says that a folder is ours, put in place last.
+SUMMARY = "result.json"
+
+#: What its entry "made_by" says.
+MADE_BY = "klsnmf cluster"
+
+#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class OutputError(RuntimeError):
+    """Results that could not be written; the message says why and what to do."""
+
+    exit_code = 4
+
+
+@contextmanager
+def result_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+    """A new folder to write results into; when all is well its files move to ``folder``.
+
+    If anything fails, nothing is left of it, and ``folder`` is as it was.
+    """
+    _require_ours(folder, force)
+    with explained(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield aside
+        with explained(folder):
+            folder.mkdir(exist_ok=True)
+            for file in sorted(aside.iterdir(), key=lambda file: file.name == SUMMARY):
+                file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def explained(place: Path) -> Iterator[None]:
+    """An OSError from inside as an OutputError that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"The results could not be written to {place}: {error.strerror or error}. What was "
+            "there before is as it was. Make room or get permission there, or name another place "
+            "with --out."
+        ) from error
+
+
+def _require_ours(folder: Path, force: bool) -> None:
+    """Refuse a folder with files of others, unless forced."""
+    if folder.is_dir():
+        if force or _is_ours(folder) or not any(folder.iterdir()):
+            return
+        raise OutputError(
+            f"{folder} exists and holds files that klsnmf did not make. Name another folder with "
+            "--out, or use --force to write into it; files of the same names are replaced then."
+        )
+    if folder.exists() or folder.is_symlink():
+        raise OutputError(f"{folder} is not a folder. Name another one with --out.")
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        with (folder / SUMMARY).open("rb") as file:
+            found = json.loads(file.read(2**20))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("made_by") == MADE_BY
+
+
+def write_labels(
+    stream: IO[str], ids: Sequence[str], labels: Any, strengths: Any
+) -> None:  # (n,), (n,), (n,)
+    """The table that people take on: id, cluster, strength."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["id", "cluster", "strength"])
+    for name, label, strength in zip(ids, labels.tolist(), strengths.tolist(), strict=True):
+        writer.writerow([harmless(name), label, f"{strength:.4f}"])
+
+
+def harmless(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    if not name.startswith(_FORMULA):
+        return name
+    try:
+        float(name)
+    except ValueError:
+        return f"'{name}"
+    return name
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """One file of results, all at once."""
+    if path.exists() and not force:
+        raise OutputError(
+            f"{path} exists. Name another file with --out, or use --force to replace it."
+        )
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+        try:
+            with aside.open("x", encoding="utf-8", newline="") as file:
+                file.write(text)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)

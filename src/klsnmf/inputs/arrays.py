@@ -1,0 +1,230 @@
+"""Arrays: .npy, .npz (dense or sparse), .mat and .mtx. Rows are samples."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import files, matlab, memory
+from .._typing import Matrix
+from .names import place_of
+from .table import Choice, InputError, Table, counted, numbers
+
+#: Names that arrays of samples, of classes and of names usually have.
+_SAMPLES = ("X", "x", "data")
+_CLASSES = ("y", "Y", "target", "labels", "label")
+_NAMES = ("ids", "names")
+
+#: The arrays of a sparse matrix in the .npz files of scipy.
+_SPARSE = {"format", "shape", "data"}
+
+#: A line of an .mtx file with one entry has four bytes at least ("1 1\n").
+_ENTRY = 4
+
+_LONGEST_LINE = 10_000
+
+
+def read_npy(path: Path, choice: Choice) -> Table:
+    """The array of a .npy file: samples × features, or images."""
+    _without_names(path, choice)
+    return _table(path, {"the array": files.read_npy(path)}, Choice())
+
+
+def read_npz(path: Path, choice: Choice) -> Table:
+    """The arrays of an .npz file, one of which holds the samples; or a sparse matrix."""
+    stored = files.read_npz(path)
+    if stored.keys() >= _SPARSE and stored["format"].ndim == 0:
+        _without_names(path, choice)
+        return _table(path, {"the matrix": _sparse(path, stored)}, Choice())
+    return _table(path, stored, choice)
+
+
+def read_mat(path: Path, choice: Choice) -> Table:
+    """The arrays of a MATLAB file, one of which holds the samples."""
+    found = matlab.read_mat(path)
+    for name, array in found.items():
+        if sparse.issparse(array):
+            found[name] = checked_sparse(array, f"{path}, {name}")
+    return _table(path, found, choice)
+
+
+def read_mtx(path: Path, choice: Choice) -> Table:
+    """The matrix of a Matrix Market file."""
+    from scipy.io import mmread
+
+    _without_names(path, choice)
+    _check_mtx(path)
+    try:
+        matrix = mmread(path)
+    except (ValueError, OverflowError) as error:
+        raise files.UnsafeFileError(
+            f"{path} is not a sound Matrix Market file ({error})."
+        ) from error
+    if sparse.issparse(matrix):
+        matrix = sparse.csr_array(matrix)
+    return _table(path, {"the matrix": matrix}, Choice())
+
+
+def _without_names(path: Path, choice: Choice) -> None:
+    if choice.columns or choice.id_column or choice.label_column:
+        raise InputError(
+            f"{path} is one array without names, so that --columns, --id-column and --label-column "
+            "have no meaning for it. Leave them out, or save a table."
+        )
+
+
+def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
+    arrays = {name: array for name, array in arrays.items() if array.ndim > 0}
+    if not arrays:
+        raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
+    name = _samples(path, arrays, choice)
+    X = numbers(arrays[name], f"{path}, {name}")
+    if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
+        raise InputError(
+            f"{path}, {name} has shape {X.shape}. Samples are an array with a row for each and at "
+            "least one column, or images of shape (samples, height, width) or (samples, height, "
+            "width, 3)."
+        )
+    n, image_shape = X.shape[0], None
+    if X.ndim > 2:
+        image_shape = X.shape[1:3] if X.shape[3:] in ((), (1,)) else X.shape[1:]
+        X = X.reshape(n, -1)
+    elif "image_shape" in arrays:
+        image_shape = _image_shape(arrays["image_shape"], X.shape[1])
+    messages: list[str] = []
+    target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
+    if target is not None and choice.label_column is None:
+        found = next(key for key in _CLASSES if key in arrays and key != name)
+        messages.append(f"The array {found} is taken for known classes, and scores are shown.")
+    ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
+    return Table(
+        name=str(path),
+        X=X,
+        ids=counted(n) if ids is None else [str(each) for each in ids.tolist()],
+        target=target,
+        image_shape=image_shape,
+        messages=messages,
+    )
+
+
+def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
+    """The name of the array that holds the samples."""
+    if choice.columns is not None:
+        if len(choice.columns) != 1:
+            raise InputError(
+                f"{path} holds arrays, and --columns names {len(choice.columns)}. Name the one "
+                f"that holds the samples; there are {', '.join(arrays)}."
+            )
+        return list(arrays)[place_of(path, list(arrays), choice.columns[0])]
+    for name in _SAMPLES:
+        if name in arrays:
+            return name
+    tables = [name for name, array in arrays.items() if array.ndim > 1 and min(array.shape) > 1]
+    if len(tables) == 1 or len(arrays) == 1:
+        return (tables or list(arrays))[0]
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10])
+    raise InputError(
+        f"{path} holds several arrays: {shapes}. Say which has the samples: --columns NAME."
+    )
+
+
+def _aside(
+    path: Path, arrays: dict[str, Any], wanted: str | None, usual: tuple[str, ...], n: int, X: str
+) -> NDArray[Any] | None:
+    """An array with one entry for each sample, by the name wanted or a usual one."""
+    if wanted is not None:
+        place_of(path, list(arrays), wanted)
+        if arrays[wanted].size != n:
+            raise InputError(
+                f"{path}, {wanted} has {arrays[wanted].size} entries, and there are {n} samples. "
+                "Name an array with one entry for each sample."
+            )
+        return np.ravel(arrays[wanted])
+    for name in usual:
+        if name in arrays and name != X and arrays[name].size == n:
+            return np.ravel(arrays[name])
+    return None
+
+
+def _image_shape(stored: NDArray[Any], p: int) -> tuple[int, ...] | None:
+    shape = tuple(int(side) for side in stored.ravel()[:4]) if stored.dtype.kind in "iu" else ()
+    good = len(shape) in (2, 3) and min(shape) > 0 and shape[2:] in ((), (3,))
+    return shape if good and math.prod(shape) == p else None
+
+
+def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
+    """The matrix that scipy.sparse.save_npz wrote, its indices checked."""
+    form = stored["format"].item()
+    form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    shape = tuple(int(side) for side in stored["shape"].ravel())
+    try:
+        if form in ("csr", "csc"):
+            make = sparse.csr_array if form == "csr" else sparse.csc_array
+            matrix = make((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
+        elif form == "coo":
+            matrix = sparse.coo_array((stored["data"], (stored["row"], stored["col"])), shape=shape)
+        else:
+            raise InputError(
+                f"{path} holds a sparse matrix in the form {form!r}. Save it as csr, csc or coo: "
+                "scipy.sparse.save_npz(path, matrix.tocsr())."
+            )
+    except (KeyError, ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise files.UnsafeFileError(f"{path} is not a sound sparse matrix ({error}).") from error
+    return checked_sparse(matrix, str(path))
+
+
+def checked_sparse(matrix: Any, where: str) -> sparse.csr_array:
+    """A sparse matrix as CSR, once no index of it leads outside: scipy's loops do not look."""
+    if len(matrix.shape) != 2 or matrix.data.dtype.kind not in "biuf":
+        raise InputError(f"{where} is no matrix of real numbers. Save it as one.")
+    memory.require(
+        8 * matrix.shape[0] + 16 * matrix.nnz, f"The matrix of {where}", "Give a part of its rows."
+    )
+    try:
+        if matrix.format != "coo":  # whose indices are looked at when it is made
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise files.UnsafeFileError(f"{where} is not a sound sparse matrix ({error}).") from error
+    return sparse.csr_array(matrix)
+
+
+def _check_mtx(path: Path) -> None:
+    """Refuse a header that claims more than the file can hold."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        banner = file.readline(_LONGEST_LINE).split()
+        if len(banner) != 5 or banner[0] != b"%%MatrixMarket" or banner[1].lower() != b"matrix":
+            raise files.UnsafeFileError(f"{path} does not begin like a Matrix Market file.")
+        line = file.readline(_LONGEST_LINE)
+        while line.startswith(b"%") or not line.strip():
+            if not line:
+                break
+            line = file.readline(_LONGEST_LINE)
+    try:
+        sides = [int(word) for word in line.split()]
+    except ValueError:
+        sides = []
+    coordinates = banner[2].lower() == b"coordinate"
+    if len(sides) != (3 if coordinates else 2) or min(sides) < 0:
+        raise files.UnsafeFileError(f"{path} has no line with the size of the matrix.")
+    if banner[3].lower() == b"complex":
+        raise InputError(f"{path} holds complex numbers, not real ones. Give real numbers.")
+    claimed = _ENTRY * sides[2] if coordinates else sides[0] * sides[1]
+    halves = banner[4].lower() != b"general" and not coordinates
+    if claimed > size * (3 if halves else 1) + _ENTRY:
+        raise files.UnsafeFileError(
+            f"{path} claims {' × '.join(map(str, sides[:2]))} and more entries than its {size} "
+            "bytes can hold."
+        )
+    memory.require(
+        8.0 * sides[0] + (24.0 * 2 * sides[2] if coordinates else 8.0 * sides[0] * sides[1]),
+        f"The matrix of {path}",
+        "Give a part of its rows.",
+    )

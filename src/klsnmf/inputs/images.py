@@ -1,0 +1,180 @@
+"""Folders of images: every image becomes a row of pixels, all of one shape."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median_low
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import memory
+from ..progress import steps
+from .table import Choice, InputError, Table, numbers
+
+#: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
+FORMATS = {
+    "PNG": (".png",),
+    "JPEG": (".jpg", ".jpeg"),
+    "BMP": (".bmp",),
+    "GIF": (".gif",),
+    "TIFF": (".tif", ".tiff"),
+    "WEBP": (".webp",),
+    "PPM": (".pgm", ".ppm", ".pbm"),
+}
+_SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+
+#: The most pixels that an image may unpack to, and the longest side of those that are clustered.
+MOST_PIXELS = 50_000_000
+LONGEST_SIDE = 128
+
+_MOST_FILES = 1_000_000
+
+
+class _Size(NamedTuple):
+    height: int
+    width: int
+    colour: bool
+
+
+def read(path: Path, choice: Choice) -> Table:
+    """The images of a folder and its subfolders, in the order of their names."""
+    if choice.columns or choice.id_column or choice.label_column not in (None, "folder"):
+        raise InputError(
+            f"{path} is a folder of images, which has no columns. Leave out --columns and "
+            "--id-column; --label-column folder takes the names of the subfolders for classes."
+        )
+    names, others = _find(path)
+    if not names:
+        raise InputError(
+            f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
+        )
+    messages = []
+    if others:
+        messages.append(f"{others} files in {path} are no images and were left out.")
+    sizes = [_size(path / name) for name in steps(names, "looking at images")]
+    height, width, colour = _common(sizes, choice.image_shape)
+    changed = sum((size.height, size.width) != (height, width) for size in sizes)
+    if changed:
+        messages.append(
+            f"{changed} of {len(names)} images were resized to {height} × {width} pixels."
+        )
+    shape = (len(names), height, width, 3) if colour else (len(names), height, width)
+    memory.require(
+        5.0 * np.prod(shape, dtype=float), f"The images of {path}", "Cluster a part of them."
+    )
+    pixels = np.empty(shape, np.uint8)
+    for i, name in enumerate(steps(names, "reading images")):
+        pixels[i] = _pixels(path / name, height, width, colour)
+    if colour and choice.image_shape is None and _grey(pixels):
+        pixels = pixels[..., 0]
+    X = numbers(pixels.reshape(len(names), -1), str(path))
+    folders = [os.path.dirname(name) or "." for name in names]
+    return Table(
+        name=str(path),
+        X=X,
+        ids=[os.fsencode(name).decode(errors="backslashreplace") for name in names],
+        target=np.array(folders) if choice.label_column else None,
+        image_shape=pixels.shape[1:],
+        messages=messages,
+    )
+
+
+def _find(folder: Path) -> tuple[list[str], int]:
+    """The images below a folder, relative to it, and how many other files there are."""
+    names: list[str] = []
+    others = 0
+    for place, subfolders, found in os.walk(folder):  # links to folders are not followed
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in found:
+            if name.startswith("."):
+                continue
+            if name.lower().endswith(_SUFFIXES):
+                names.append(Path(place, name).relative_to(folder).as_posix())
+            else:
+                others += 1
+        if len(names) > _MOST_FILES:
+            raise InputError(
+                f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
+            )
+    return sorted(names), others
+
+
+def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:
+    """The shape that all images are brought to: the median one, if it is not too large."""
+    if wanted is not None:
+        return _Size(wanted[0], wanted[1], len(wanted) == 3)
+    height = median_low([size.height for size in sizes])
+    width = median_low([size.width for size in sizes])
+    shrink = min(1.0, LONGEST_SIDE / max(height, width))
+    return _Size(
+        max(1, round(shrink * height)),
+        max(1, round(shrink * width)),
+        any(size.colour for size in sizes),
+    )
+
+
+def _size(path: Path) -> _Size:
+    with _opened(path) as image:
+        width, height = image.size
+        if image.getexif().get(0x0112, 1) >= 5:  # a camera held upright
+            width, height = height, width
+        return _Size(
+            height, width, image.mode not in ("1", "L", "LA", "La") and image.mode[0] != "I"
+        )
+
+
+def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uint8]:
+    """The pixels of an image, upright and at this size, on white where it is transparent."""
+    from PIL import Image, ImageOps
+
+    with _opened(path) as image:
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode.startswith("I"):  # 16 bits, which Pillow would cut off at 255
+            deep = np.asarray(upright, dtype=np.float64) / 257
+            upright = Image.fromarray(np.clip(deep, 0, 255).astype(np.uint8))
+        if upright.has_transparency_data:
+            white = Image.new("RGBA", upright.size, "white")
+            upright = Image.alpha_composite(white, upright.convert("RGBA"))
+        upright = upright.convert("RGB" if colour else "L")
+        if upright.size != (width, height):
+            upright = upright.resize((width, height), Image.Resampling.BOX)
+        return np.asarray(upright)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """An image whose header has been looked at; damage found later is reported as well."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise InputError(
+            f"{path} is read with the package pillow, which is not installed. Run: pip install "
+            "pillow"
+        ) from error
+    try:
+        if not path.is_file():
+            raise InputError(f"{path} is not a regular file. Remove it from the folder.")
+        with Image.open(path, formats=list(FORMATS)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise InputError(
+                    f"{path} unpacks to {image.width} × {image.height} pixels, {MOST_PIXELS} are "
+                    "allowed. Make the image smaller, or remove it from the folder."
+                )
+            yield image
+    except InputError:
+        raise
+    except Exception as error:  # decoders of many formats have many ways to complain
+        raise InputError(
+            f"{path} is not a sound image ({error}). Repair it, or remove it from the folder."
+        ) from error
+
+
+def _grey(pixels: NDArray[np.uint8]) -> bool:
+    """Whether no image has any colour."""
+    return bool((pixels == pixels[..., :1]).all())

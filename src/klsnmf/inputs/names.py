@@ -1,0 +1,79 @@
+"""Columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from .table import Choice, InputError
+
+#: Names shown in a message.
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the columns are that were asked for."""
+
+    features: list[int]
+    ids: int | None
+    labels: int | None
+
+
+def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
+    """The columns to cluster by, that of the ids and that of the labels."""
+    ids = None if choice.id_column is None else place_of(path, names, choice.id_column)
+    labels = None if choice.label_column is None else place_of(path, names, choice.label_column)
+    if ids is None and names[0] == "":
+        ids = 0  # the index that pandas writes has no name
+    if choice.columns is None:
+        features = [place for place in range(len(names)) if place not in (ids, labels)]
+    else:
+        features = [place_of(path, names, name) for name in choice.columns]
+    return Places(features, ids, labels)
+
+
+def place_of(path: Path, names: Sequence[str], name: str) -> int:
+    """Where a column is; an error that names the nearest one if there is none."""
+    count = names.count(name)
+    if count == 1:
+        return names.index(name)
+    if count:
+        raise InputError(
+            f"{path} has {count} columns called {name!r}. Give them different names in the file."
+        )
+    near = get_close_matches(name, names, n=1)
+    meant = f"Did you mean {near[0]!r}? " if near else ""
+    raise InputError(f"{path} has no column {name!r}. {meant}It has {listed(names)}.")
+
+
+def wanted_columns(given: Sequence[str]) -> list[str]:
+    """The names in --columns a,b --columns c."""
+    return [name.strip() for text in given for name in text.split(",") if name.strip()]
+
+
+def same_length(
+    path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]], width: int
+) -> None:
+    """Refuse rows that have more or fewer cells than the line of column names."""
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            where = f"after column {len(row)}" if len(row) < width else f"from column {width + 1}"
+            raise InputError(
+                f"{path}, line {line}, {where}: the line has {len(row)} cells, the first line has "
+                f"{width}. Correct the line; a cell that holds the separator must be in quotation "
+                "marks."
+            )
+
+
+def short(word: str) -> str:
+    """A word from a file, fit for a message."""
+    return repr(word if len(word) <= 40 else f"{word[:37]}...")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names from a file, fit for a message."""
+    shown = ", ".join(short(name) for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown

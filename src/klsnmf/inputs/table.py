@@ -1,0 +1,104 @@
+"""What every input becomes: a table of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._typing import Matrix
+
+
+class InputError(ValueError):
+    """Data that cannot be used; the message names the file and says what to do."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user, or a model, wants of a file.
+
+    Attributes
+    ----------
+    columns : the columns to cluster by; None for all that hold numbers
+    id_column, label_column : columns with the names and the known classes of the samples
+    image_shape : the shape to bring images to; None to find one
+    """
+
+    columns: Sequence[str] | None = None
+    id_column: str | None = None
+    label_column: str | None = None
+    image_shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Samples, and what is known of them.
+
+    Attributes
+    ----------
+    name : what the user calls the data
+    X : (n, p) numbers, float32 or float64
+    ids : (n,) names of the samples
+    features : (p,) names of the columns, if they have any
+    target : (n,) known classes, if there are any
+    image_shape : (height, width) or (height, width, 3) if rows are images
+    messages : what the user should know of how the data were read
+    lines : (n,) the line of a text file that each sample stands on
+    """
+
+    name: str
+    X: Matrix
+    ids: Sequence[str]
+    features: Sequence[str] | None = None
+    target: NDArray[Any] | None = None
+    image_shape: tuple[int, ...] | None = None
+    messages: Sequence[str] = field(default_factory=list)
+    lines: Sequence[int] | None = None
+
+    def require_numbers(self, *, gaps: bool) -> None:
+        """Refuse infinity, and NaN unless gaps are allowed, naming the place of the first."""
+        values = self.X.data if sparse.issparse(self.X) else self.X
+        bad = ~np.isfinite(values)
+        if gaps:
+            bad &= ~np.isnan(values)
+        if not bad.any():
+            return
+        if sparse.issparse(self.X):
+            entries = sparse.coo_array(self.X)
+            first = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+            i, j = int(entries.row[first]), int(entries.col[first])
+        else:
+            i, j = (int(place[0]) for place in np.nonzero(bad))
+        row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
+        column = repr(self.features[j]) if self.features is not None else str(j + 1)
+        if np.isnan(values[bad][0]):
+            raise InputError(
+                f"{self.name}, {row}, column {column}: the value is missing. Fill it in, leave the "
+                "row or the column out, or use --method wnmf, which bears gaps."
+            )
+        raise InputError(
+            f"{self.name}, {row}, column {column}: the value is infinite. Correct it, or leave the "
+            "row or the column out."
+        )
+
+
+def numbers(X: Any, where: str) -> Any:
+    """X as float32 where that holds it exactly, as float64 otherwise."""
+    if X.dtype.kind not in "biuf":
+        kind = "complex numbers" if X.dtype.kind == "c" else "text" if X.dtype.kind in "US" else ""
+        raise InputError(
+            f"{where} holds {kind or X.dtype}, not real numbers. Store the samples as numbers."
+        )
+    small = X.dtype.itemsize < 4 or X.dtype == np.float32
+    return X.astype(np.float32 if small else np.float64, copy=False)
+
+
+def counted(n: int) -> list[str]:
+    """Names for samples that have none: their row, from 1."""
+    return [str(i) for i in range(1, n + 1)]
