@@ -26,8 +26,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ._typing import Array, Labels, Matrix
 from .checks import in_units
 from .factorization import Factorization
+from .grams.diffused import DiffusedGram
 from .kernel_family import KernelFactorization, KernelKMeans, NearestMean
+from .kernels import DiffusedKernel
 from .models.new_samples import NewSamples
+from .progress import steps
 from .reading import Grouped
 from .shell import LocalSimilarityNMF
 
@@ -35,7 +38,7 @@ from .shell import LocalSimilarityNMF
 NEIGHBORS = 10
 
 #: Rows that go through a kernel together.
-_ROWS = 2000
+_ROWS = 1000
 
 
 def strengths(estimator: Any, X: Matrix) -> Array:  # (n, p) -> (n,)
@@ -67,10 +70,10 @@ def _of(estimator: Any, X: Matrix, labels: Labels, *, fitted: bool) -> Array:
         distances[:, reading.number] = reading.means.transform(rows)
         return from_distances(distances, labels)
     if isinstance(estimator, KernelKMeans):
-        return from_distances(np.sqrt(_by_parts(estimator, X, _kernel_distances)), labels)
+        return from_distances(np.sqrt(_read(estimator, X, _kernel_distances, fitted)), labels)
     free = isinstance(estimator, KernelFactorization)
     if isinstance(estimator, LocalSimilarityNMF) and not free:
-        return from_scores(_by_parts(estimator, X, NewSamples.scores), labels)
+        return from_scores(_read(estimator, X, NewSamples.scores, fitted), labels)
     if isinstance(estimator, Factorization) and estimator.orthogonal:
         return from_scores(_factor_gains(estimator, X), labels)
     return from_scores(estimator.G_ if fitted else estimator.transform(X), labels)
@@ -99,11 +102,15 @@ def _own_and_other(
     return own, best(values, axis=1, initial=none)
 
 
-def _by_parts(estimator: Any, X: Matrix, read: Any) -> Array:  # (n, k)
+def _read(estimator: Any, X: Matrix, read: Any, fitted: bool) -> Array:  # (n, k)
     """What ``read`` makes of the products with the kernel, some rows at a time."""
+    if fitted and isinstance(estimator._kernel, DiffusedKernel):
+        # What the diffusion keeps is K itself, and neighbours need not be found again.
+        K = DiffusedGram(estimator._kernel.diffusion)
+        return np.asarray(read(estimator._new, K.spread(estimator.W_), K.diagonal))
     parts = [
         read(estimator._new, *estimator._products(X[start : start + _ROWS]))
-        for start in range(0, X.shape[0], _ROWS)
+        for start in steps(range(0, X.shape[0], _ROWS), "thousands of samples")
     ]
     return np.concatenate(parts)
 

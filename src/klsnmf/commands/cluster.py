@@ -142,10 +142,7 @@ def _write_report(
         )
         report.write(run, folder / "report.html")
     except ImportError as error:
-        return [
-            f"There is no report.html: it needs the package {error.name}. "
-            f"Run: pip install {error.name}"
-        ]
+        return [f"There is no report.html: {error}"]
     return []
 
 

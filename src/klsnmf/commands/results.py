@@ -19,7 +19,7 @@ SUMMARY = "result.json"
 MADE_BY = "klsnmf cluster"
 
 #: Cells that begin so are formulas to a spreadsheet, and formulas can run programs.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 
 class OutputError(RuntimeError):
@@ -94,8 +94,9 @@ def write_labels(
 
 
 def harmless(name: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
-    if not name.startswith(_FORMULA):
+    """A name that no spreadsheet takes for a formula, nor for the end of a row."""
+    name = name.replace("\r", " ")  # which csv.writer leaves as it is, unlike a line feed
+    if not name.lstrip().startswith(_FORMULA):
         return name
     try:
         float(name)

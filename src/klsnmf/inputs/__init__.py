@@ -47,6 +47,8 @@ def read(path: Path, choice: Choice) -> Table:
         table = reader(path, choice)
     except UnsafeFileError as error:
         raise InputError(f"{error} Save the data again, or get the file again.") from error
+    except MemoryError as error:
+        raise InputError(str(error) or f"{path} does not fit into the memory.") from error
     except OSError as error:
         raise InputError(
             f"{path} could not be read: {error.strerror or error}. Check that you may read it."
