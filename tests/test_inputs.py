@@ -46,6 +46,7 @@ def test_columns():
     found = table("a.csv", "a,b,c\n1,2,u\n3,4,v\n", columns=["b"], label_column="c")
     assert found.features == ["b"]
     assert found.target.tolist() == ["u", "v"]
+    assert table("a.csv", "a,c\n1,u\n3,\n", label_column="c").target.tolist() == ["u", None]
 
 
 def test_names_of_columns_are_optional():
@@ -161,6 +162,9 @@ def test_images_in_arrays():
     found = read(Path("a.npz"), Choice())
     assert found.image_shape == (4, 5)
     assert found.target.tolist() == [0, 1]
+    np.savez("a.npz", X=X, y=[0.5, 1, 2, 3], target=[1.0, 1, 2, np.nan])  # measurements
+    assert read(Path("a.npz"), Choice()).target is None
+    assert read(Path("a.npz"), Choice(label_column="target")).target.tolist() == [1, 1, 2, None]
 
 
 @pytest.mark.parametrize(

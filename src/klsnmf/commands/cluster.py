@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .output import show_json, show_notes, show_table
+from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..inputs import Table
@@ -65,7 +65,7 @@ def cluster(
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
         table = options.read(data, dataset, wanted)
-        folder = out or Path(f"{Path(table.name).resolve().stem if data else dataset}-clusters")
+        folder = out or _default_folder(data, dataset)
         with result_folder(folder, force=force) as aside:
             from ..strengths import strengths
             from .fits import fit
@@ -93,6 +93,13 @@ def cluster(
         show_json(summary)
     elif not quiet:
         _show(summary)
+
+
+def _default_folder(data: Path | None, dataset: str | None) -> Path:
+    if data is None:
+        return Path(f"{dataset}-clusters")
+    whole = data.resolve()  # so that "." has a name
+    return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
 
 
 def _write_model(estimator: Any, folder: Path, method: str, table: Table, wanted: Any) -> list[str]:
@@ -141,7 +148,9 @@ def _write_report(
             messages=list(messages),
         )
         report.write(run, folder / "report.html")
-    except ImportError as error:
+    except OSError:
+        raise
+    except Exception as error:  # a report that fails must not take the results with it
         return [f"There is no report.html: {error}"]
     return []
 
@@ -173,7 +182,7 @@ def _summary(
     import numpy as np
 
     from .. import __version__
-    from ..metrics import scores
+    from .fits import scores_of
     from .results import MADE_BY
 
     labels = fitted.estimator.labels_
@@ -190,7 +199,7 @@ def _summary(
         "n_clusters": len(sizes),
         "sizes": sizes.tolist(),
         "strengths": [round(float(mean), 4) for mean in means],
-        "scores": None if table.target is None else scores(table.target, labels),
+        "scores": scores_of(table, labels),
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
         "ended": getattr(fitted.estimator, "verdict_", None),
         "seconds": round(fitted.seconds, 3),
@@ -215,6 +224,6 @@ def _show(summary: dict[str, Any]) -> None:
         )
     click.echo(
         f"{summary['n_samples']} samples in {summary['n_clusters']} clusters, "
-        f"{summary['seconds']:.1f} s. Results are in {summary['folder']}: "
+        f"{summary['seconds']:.1f} s. Results are in {printable(summary['folder'])}: "
         f"{', '.join(summary['files'])}"
     )

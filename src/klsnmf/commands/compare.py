@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .output import show_json, show_notes, show_table
+from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..inputs import Table
@@ -137,7 +137,8 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
     import numpy as np
     from sklearn.metrics import adjusted_rand_score
 
-    from ..metrics import nmi, scores
+    from ..metrics import nmi
+    from .fits import scores_of
 
     def mean(values: Any) -> float | None:
         values = list(values)
@@ -145,7 +146,7 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
 
     rows = []
     for one in outcomes:
-        scored = [scores(table.target, labels) for labels in one.labels if table.target is not None]
+        scored = [each for labels in one.labels if (each := scores_of(table, labels))]
         pairs = combinations(one.labels, 2)
         rows.append(
             {
@@ -185,8 +186,8 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
 
 def _show(result: dict[str, Any]) -> None:
     click.echo(
-        f"{result['data']}: {result['n_samples']} samples, {result['n_clusters']} clusters, "
-        f"{result['seeds']} seeds"
+        f"{printable(result['data'])}: {result['n_samples']} samples, "
+        f"{result['n_clusters']} clusters, {result['seeds']} seeds"
     )
     named: dict[str, float] = next(
         (row["scores"] for row in result["methods"] if row["scores"]), {}

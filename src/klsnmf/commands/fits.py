@@ -30,6 +30,22 @@ class Fitted:
     messages: list[str]
 
 
+def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
+    """How well clusters agree with the classes, over the samples whose class is known."""
+    import numpy as np
+
+    from ..metrics import scores
+
+    if table.target is None:
+        return None
+    known = np.array([value is not None for value in table.target])
+    return (
+        scores([str(value) for value in table.target[known]], labels[known])
+        if known.any()
+        else None
+    )
+
+
 def refusal(method: str, table: Table) -> str | None:
     """Why a method cannot take a table, in a sentence, or None if it can."""
     import numpy as np
@@ -80,5 +96,10 @@ def count_clusters(table: Table, seed: int) -> Any:
     """The evidence for a number of clusters."""
     from ..estimators import n_clusters_evidence
 
+    if refusal("kls-nmf", table):
+        raise InputError(
+            f"{table.name} has missing values, and the number of clusters cannot be found then. "
+            "Give it: -k NUMBER."
+        )
     table.require_numbers(gaps=False)
     return n_clusters_evidence(table.X, random_state=seed)

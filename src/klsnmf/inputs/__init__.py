@@ -61,7 +61,7 @@ def read(path: Path, choice: Choice) -> Table:
 def read_dataset(name: str) -> Table:
     """A data set of the paper."""
     from .. import datasets
-    from .table import counted, numbers
+    from .table import classes, counted, numbers
 
     try:
         found = datasets.load(name)
@@ -71,7 +71,7 @@ def read_dataset(name: str) -> Table:
         name=name,
         X=numbers(found.data, name),
         ids=counted(len(found.data)),
-        target=found.target,
+        target=classes(found.target.tolist()),
         image_shape=found.image_shape,
     )
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from .. import files, matlab, memory
 from .._typing import Matrix
 from .names import place_of
-from .table import Choice, InputError, Table, counted, numbers
+from .table import Choice, InputError, Table, classes, counted, numbers
 
 #: Names that arrays of samples, of classes and of names usually have.
 _SAMPLES = ("X", "x", "data")
@@ -99,14 +99,13 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
     messages: list[str] = []
     target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
     if target is not None and choice.label_column is None:
-        found = next(key for key in _CLASSES if key in arrays and key != name)
-        messages.append(f"The array {found} is taken for known classes, and scores are shown.")
+        messages.append("An array of classes was found, and scores are shown.")
     ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
     return Table(
         name=str(path),
         X=X,
         ids=counted(n) if ids is None else [str(each) for each in ids.tolist()],
-        target=target,
+        target=None if target is None else classes(target.tolist()),
         image_shape=image_shape,
         messages=messages,
     )
@@ -146,9 +145,14 @@ def _aside(
             )
         return np.ravel(arrays[wanted])
     for name in usual:
-        if name in arrays and name != X and arrays[name].size == n:
+        if name in arrays and name != X and arrays[name].size == n and _discrete(arrays[name]):
             return np.ravel(arrays[name])
     return None
+
+
+def _discrete(values: NDArray[Any]) -> bool:
+    """Whether these can be classes or names: measurements are not."""
+    return values.dtype.kind != "f" or bool((values == np.rint(values)).all())
 
 
 def _image_shape(stored: NDArray[Any], p: int) -> tuple[int, ...] | None:

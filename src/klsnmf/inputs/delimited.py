@@ -18,10 +18,7 @@ import numpy as np
 from .. import memory
 from ..files import LIMIT
 from .names import column_places, listed, same_length, short
-from .table import Choice, InputError, Table, counted
-
-#: Cells that say that a value is missing.
-MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+from .table import MISSING, Choice, InputError, Table, classes, counted
 
 #: Rows whose text is in memory at once.
 _ROWS = 2000
@@ -106,7 +103,7 @@ def read(path: Path, choice: Choice) -> Table:
         X=X,
         ids=ids if places.ids is not None else counted(len(lines)),
         features=[names[place] for place in kept],
-        target=np.array(labels) if places.labels is not None else None,
+        target=classes(labels) if places.labels is not None else None,
         messages=messages,
         lines=lines,
     )

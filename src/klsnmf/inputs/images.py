@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import memory
 from ..progress import steps
-from .table import Choice, InputError, Table, numbers
+from .table import Choice, InputError, Table, classes, numbers
 
 #: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
 FORMATS = {
@@ -78,7 +78,7 @@ def read(path: Path, choice: Choice) -> Table:
         name=str(path),
         X=X,
         ids=[os.fsencode(name).decode(errors="backslashreplace") for name in names],
-        target=np.array(folders) if choice.label_column else None,
+        target=classes(folders) if choice.label_column else None,
         image_shape=pixels.shape[1:],
         messages=messages,
     )

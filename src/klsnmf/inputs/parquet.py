@@ -10,7 +10,7 @@ import numpy as np
 from .. import memory
 from ..files import LIMIT
 from .names import column_places, listed
-from .table import Choice, InputError, Table, counted
+from .table import Choice, InputError, Table, classes, counted
 
 
 def read(path: Path, choice: Choice) -> Table:
@@ -84,13 +84,16 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         X[:, j] = values.to_numpy(zero_copy_only=False)
 
     def words(place: int) -> list[str]:
-        return ["" if value is None else str(value) for value in column(place).to_pylist()]
+        # A text that is there once may stand in every row: it is made once, too.
+        found = column(place).combine_chunks().dictionary_encode()
+        names = ["" if value is None else str(value) for value in found.dictionary.to_pylist()]
+        return ["" if i is None else names[i] for i in found.indices.to_pylist()]
 
     return Table(
         name=str(path),
         X=X,
         ids=counted(n) if places.ids is None else words(places.ids),
         features=[names[place] for place in kept],
-        target=None if places.labels is None else np.array(words(places.labels)),
+        target=None if places.labels is None else classes(words(places.labels)),
         messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
     )

@@ -12,6 +12,9 @@ from scipy import sparse
 
 from .._typing import Matrix
 
+#: Cells that say that a value is missing.
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+
 
 class InputError(ValueError):
     """Data that cannot be used; the message names the file and says what to do."""
@@ -46,7 +49,7 @@ class Table:
     X : (n, p) numbers, float32 or float64
     ids : (n,) names of the samples
     features : (p,) names of the columns, if they have any
-    target : (n,) known classes, if there are any
+    target : (n,) known classes, if there are any; None for a sample without one
     image_shape : (height, width) or (height, width, 3) if rows are images
     messages : what the user should know of how the data were read
     lines : (n,) the line of a text file that each sample stands on
@@ -70,9 +73,9 @@ class Table:
         if not bad.any():
             return
         if sparse.issparse(self.X):
-            entries = sparse.coo_array(self.X)
-            first = int(np.flatnonzero(~np.isfinite(entries.data))[0])
-            i, j = int(entries.row[first]), int(entries.col[first])
+            first = int(np.flatnonzero(bad)[0])
+            i = int(np.searchsorted(self.X.indptr, first, side="right")) - 1
+            j = int(self.X.indices[first])
         else:
             i, j = (int(place[0]) for place in np.nonzero(bad))
         row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
@@ -97,6 +100,20 @@ def numbers(X: Any, where: str) -> Any:
         )
     small = X.dtype.itemsize < 4 or X.dtype == np.float32
     return X.astype(np.float32 if small else np.float64, copy=False)
+
+
+def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
+    """Classes as text or whole numbers, None for those that are missing.
+
+    They are kept as objects: an array of text takes the length of the longest for each.
+    """
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        missing = value is None or str(value).strip().lower() in MISSING
+        found[i] = None if missing else value if isinstance(value, int) else str(value)
+    return found
 
 
 def counted(n: int) -> list[str]:
