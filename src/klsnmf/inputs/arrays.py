@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .. import files, matlab, memory
+from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
 from .names import place_of
 from .table import Choice, InputError, Table, classes, counted, numbers
@@ -22,11 +22,6 @@ _NAMES = ("ids", "names")
 
 #: The arrays of a sparse matrix in the .npz files of scipy.
 _SPARSE = {"format", "shape", "data"}
-
-#: A line of an .mtx file with one entry has four bytes at least ("1 1\n").
-_ENTRY = 4
-
-_LONGEST_LINE = 10_000
 
 
 def read_npy(path: Path, choice: Choice) -> Table:
@@ -55,19 +50,8 @@ def read_mat(path: Path, choice: Choice) -> Table:
 
 def read_mtx(path: Path, choice: Choice) -> Table:
     """The matrix of a Matrix Market file."""
-    from scipy.io import mmread
-
     _without_names(path, choice)
-    _check_mtx(path)
-    try:
-        matrix = mmread(path)
-    except (ValueError, OverflowError) as error:
-        raise files.UnsafeFileError(
-            f"{path} is not a sound Matrix Market file ({error})."
-        ) from error
-    if sparse.issparse(matrix):
-        matrix = sparse.csr_array(matrix)
-    return _table(path, {"the matrix": matrix}, Choice())
+    return _table(path, {"the matrix": matrix_market.read_mtx(path)}, Choice())
 
 
 def _without_names(path: Path, choice: Choice) -> None:
@@ -197,38 +181,3 @@ def checked_sparse(matrix: Any, where: str) -> sparse.csr_array:
     except ValueError as error:
         raise files.UnsafeFileError(f"{where} is not a sound sparse matrix ({error}).") from error
     return sparse.csr_array(matrix)
-
-
-def _check_mtx(path: Path) -> None:
-    """Refuse a header that claims more than the file can hold."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        banner = file.readline(_LONGEST_LINE).split()
-        if len(banner) != 5 or banner[0] != b"%%MatrixMarket" or banner[1].lower() != b"matrix":
-            raise files.UnsafeFileError(f"{path} does not begin like a Matrix Market file.")
-        line = file.readline(_LONGEST_LINE)
-        while line.startswith(b"%") or not line.strip():
-            if not line:
-                break
-            line = file.readline(_LONGEST_LINE)
-    try:
-        sides = [int(word) for word in line.split()]
-    except ValueError:
-        sides = []
-    coordinates = banner[2].lower() == b"coordinate"
-    if len(sides) != (3 if coordinates else 2) or min(sides) < 0:
-        raise files.UnsafeFileError(f"{path} has no line with the size of the matrix.")
-    if banner[3].lower() == b"complex":
-        raise InputError(f"{path} holds complex numbers, not real ones. Give real numbers.")
-    claimed = _ENTRY * sides[2] if coordinates else sides[0] * sides[1]
-    halves = banner[4].lower() != b"general" and not coordinates
-    if claimed > size * (3 if halves else 1) + _ENTRY:
-        raise files.UnsafeFileError(
-            f"{path} claims {' × '.join(map(str, sides[:2]))} and more entries than its {size} "
-            "bytes can hold."
-        )
-    memory.require(
-        8.0 * sides[0] + (24.0 * 2 * sides[2] if coordinates else 8.0 * sides[0] * sides[1]),
-        f"The matrix of {path}",
-        "Give a part of its rows.",
-    )

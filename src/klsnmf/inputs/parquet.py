@@ -26,7 +26,7 @@ def read(path: Path, choice: Choice) -> Table:
     try:
         with pq.ParquetFile(path) as file:
             return _read(file, path, choice)
-    except (pa.ArrowException, EOFError) as error:
+    except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} is not a sound Parquet file ({error}). Save the table again, or get the file "
             "again."
@@ -76,7 +76,13 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
 
     def column(place: int) -> Any:
 
-        return file.read(columns=[names[place]]).column(0)
+        found = file.read(columns=[names[place]]).column(0)
+        if len(found) != n:
+            raise InputError(
+                f"{path}, column {names[place]!r} has {len(found)} rows, and the table {n}. Save "
+                "the table again, or get the file again."
+            )
+        return found
 
     X = np.empty((n, len(kept)))
     for j, place in enumerate(kept):
