@@ -1,5 +1,6 @@
 """Reading the files of people: what is understood, and how each wrong file is refused."""
 
+import contextlib
 import io
 import struct
 import zipfile
@@ -439,6 +440,45 @@ def test_every_wrong_file_is_one_paragraph():
             assert "mistake in klsnmf" not in result.stderr
             assert result.stdout == ""
             assert not Path(f"{Path(name).stem}-clusters").exists()
+
+
+def damaged(whole, rng):
+    """The bytes of a file with one or a few changes."""
+    content = bytearray(whole)
+    for _ in range(rng.integers(1, 4)):
+        place, way = int(rng.integers(len(content))), rng.integers(3)
+        if way == 0:
+            content[place] ^= 1 << int(rng.integers(8))
+        elif way == 1:
+            del content[place : place + int(rng.integers(1, 20))]
+        else:
+            content[place : place + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\0\0\0\0", b"9999"])
+    return bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "npz", "mtx", "mat", "parquet", "packed.mat"])
+def test_random_damage_is_borne_or_refused(kind):
+    good = Path(f"good.{kind}")
+    if kind == "csv":
+        good.write_text("id,a,b\n" + "".join(f"n{i},{i},{i / 3}\n" for i in range(20)))
+    elif kind == "npy":
+        np.save(good, X)
+    elif kind == "npz":
+        sparse.save_npz(good, sparse.csr_array(X), compressed=False)
+    elif kind == "mtx":
+        mmwrite(good, sparse.coo_array(X))
+    elif kind == "parquet":
+        parquet(good, id=["a", "b"], b=[1.5, 2])
+    else:
+        content = {"X": X, "s": sparse.csc_array(X), "t": "text"}
+        savemat(good, content, do_compression=kind == "packed.mat")
+    whole, rng = good.read_bytes(), np.random.default_rng(0)
+    read(good, Choice(columns=["X"] if "mat" in kind else None))
+    for _ in range(100):
+        good.write_bytes(damaged(whole, rng))
+        with contextlib.suppress(InputError):
+            found = read(good, Choice())
+            assert found.X.shape[0] == len(found.ids)
 
 
 def test_debug_shows_the_traceback():
