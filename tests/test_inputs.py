@@ -197,6 +197,14 @@ def test_sparse_matrices(form):
     np.testing.assert_array_equal(read(Path("a.npz"), Choice()).X.toarray(), X)
 
 
+def test_long_indices_are_made_short():
+    parts = {"data": X.ravel(), "indices": np.tile([0, 1, 2], 4), "indptr": np.arange(0, 13, 3)}
+    np.savez("a.npz", format=np.array(b"csr"), shape=X.shape, **parts)
+    found = read(Path("a.npz"), Choice()).X
+    assert found.indices.dtype == found.indptr.dtype == np.int32  # k-means insists on it
+    np.testing.assert_array_equal(found.toarray(), X)
+
+
 @pytest.mark.parametrize(
     "change", [{"indices": [0, 9]}, {"indices": [-9, 0]}, {"indptr": [0, 9, 2]}]
 )

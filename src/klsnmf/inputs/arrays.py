@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
+from ..factorization import with_short_indices
 from .names import place_of
 from .table import Choice, InputError, Table, classes, counted, numbers
 
@@ -68,6 +69,8 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
         raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
     name = _samples(path, arrays, choice)
     X = numbers(arrays[name], f"{path}, {name}")
+    if sparse.issparse(X):
+        X = with_short_indices(sparse.csr_array(X))
     if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
         raise InputError(
             f"{path}, {name} has shape {X.shape}. Samples are an array with a row for each and at "
