@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +131,8 @@ def _write_report(
 ) -> list[str]:
     """The report, if what draws it is installed; else what to install."""
     try:
-        report = import_module("klsnmf.report")
+        from .. import report
+
         run = report.Run(
             name=table.name,
             command=command,
