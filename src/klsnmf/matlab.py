@@ -1,7 +1,7 @@
 """Reading MATLAB files that may come from a stranger: versions 5 to 7, arrays of real numbers.
 
-scipy's reader is not used: some damaged files crash it. Here every part is a slice of bytes that
-are there, and cells, structures, objects and text are passed over.
+scipy's reader is not used: it was seen to crash on damaged files. Here every part is a slice of
+bytes that are there, and cells, structures, objects and text are passed over.
 """
 
 from __future__ import annotations

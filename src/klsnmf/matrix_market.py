@@ -1,7 +1,6 @@
 """Reading Matrix Market files that may come from a stranger.
 
-scipy's reader is not used: it is faster, and some damaged files make it write outside of its
-arrays.
+scipy's reader is not used: it was seen to crash on damaged files.
 """
 
 from __future__ import annotations
