@@ -163,6 +163,8 @@ def test_a_run_of_some_columns_is_completed_by_the_next(whole, tmp_path):
     run(SMALL, tmp_path, processes=1, report=told.append)
     assert len(told) == 2 * 2 * 4 - 2
     assert told[-1].done == told[-1].total == 16
+    assert told[-1].share == pytest.approx(1)
+    assert sorted(progress.share for progress in told) == [progress.share for progress in told]
     assert without_times(store_of(SMALL, tmp_path, None).rows()) == without_times(
         store_of(SMALL, whole, None).rows()
     )
@@ -385,7 +387,7 @@ def test_the_command_writes_tables_figures_and_claims(tmp_path):
     some = ["--column", "KMeans", "--column", "KLS-NMF", "-N", 2, "--processes", 1]
     done = command("--quick", "--out", tmp_path, *some)
     assert done.returncode == 0, done.stderr
-    assert "of 15" in done.stderr
+    assert "Reduced table" in done.stderr
     for name in ("tables/quick.md", "tables/quick.csv", "tables/quick.tex", "claims.md"):
         assert (tmp_path / name).stat().st_size > 100
     for name in ("figures/parameters.png", "figures/samples-digits.png"):

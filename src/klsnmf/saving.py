@@ -18,7 +18,6 @@ import dataclasses
 import json
 import os
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from .mixing import MixedKernel
 from .models.new_samples import NewSamples
 from .reading import Grouped, Largest
 from .selection import Evidence
+from .writing import write_whole
 
 FORMAT = "klsnmf model"
 VERSION = 1
@@ -101,13 +101,7 @@ def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
     content = BytesIO()
     arrays["model"] = np.frombuffer(text.encode(), np.uint8)
     np.savez_compressed(content, allow_pickle=False, **arrays)
-    path = Path(path)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_bytes(content.getbuffer())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(path, content.getbuffer())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from .working import Display, working
 
 if TYPE_CHECKING:
     from ..experiments.protocol import Table
     from ..experiments.runner import Progress
 
-#: A line every so many seconds where there is no terminal to draw a bar in.
-_EVERY = 15
+#: What the work of a table is divided into, to show how far it is.
+_PARTS = 1000
 
 
 @click.command()
@@ -78,7 +80,8 @@ def reproduce(
     begun = time.perf_counter()
     for table in here.values() if not no_run else ():
         try:
-            with _progress(table, quiet) as report:
+            with working(quiet) as display:
+                display.title(f"{table.title}, {table.name}")
                 runner.run(
                     table,
                     out,
@@ -86,7 +89,7 @@ def reproduce(
                     processes=processes,
                     sizes=sizes or None,
                     columns=columns or None,
-                    report=report,
+                    report=partial(_show, display),
                 )
         except KeyboardInterrupt:
             say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
@@ -153,53 +156,6 @@ def _is_here(name: str, home: str | None) -> bool:
     return True
 
 
-@contextmanager
-def _progress(table: Table, quiet: bool) -> Iterator[Any]:
-    """A bar in a terminal, a line now and then elsewhere."""
-    title = f"{table.title}, {table.name}"
-    if quiet:
-        yield None
-        return
-    if sys.stderr.isatty():
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-            from rich.progress import Progress as Bar
-        except ImportError:
-            pass
-        else:
-            columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-            with Bar(
-                *columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)
-            ) as bar:
-                task = bar.add_task(title, total=None, left="")
-
-                def draw(progress: Progress) -> None:
-                    bar.update(
-                        task,
-                        total=progress.total,
-                        completed=progress.done,
-                        left=_left(progress.seconds_left),
-                    )
-
-                yield draw
-            return
-    last = 0.0
-
-    def tell(progress: Progress) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > _EVERY or progress.done == progress.total:
-            last = now
-            left = _left(progress.seconds_left)
-            click.echo(f"{title}: {progress.done} of {progress.total} {left}".rstrip(), err=True)
-
-    yield tell
-
-
-def _left(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d} left"
+def _show(display: Display, progress: Progress) -> None:
+    # Parts of the work, not cells: those with many classes take much longer.
+    display.update("parts of the work", int(_PARTS * progress.share), _PARTS)

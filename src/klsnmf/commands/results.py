@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from ..writing import write_whole
 
 #: The file that says that a folder is ours, put in place last.
 SUMMARY = "result.json"
@@ -112,11 +113,4 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
             f"{path} exists. Name another file with --out, or use --force to replace it."
         )
     with explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-        try:
-            with aside.open("x", encoding="utf-8", newline="") as file:
-                file.write(text)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_whole(path, text.encode())

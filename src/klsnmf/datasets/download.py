@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
-import secrets
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from ..writing import written_aside
 
 #: Told the number of bytes that have arrived, and of how many; None where the server does not say.
 Progress = Callable[[int, int | None], None]
@@ -42,19 +42,15 @@ def download(
         if total is not None and total > size:
             raise DownloadError(f"{url} announces {total} bytes, more than the {size} expected")
         target.parent.mkdir(parents=True, exist_ok=True)
-        aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-        try:
-            digest, done = hashlib.sha256(), 0
-            with aside.open("xb") as file:
-                for part in _parts(response, url):
-                    done += len(part)
-                    if done > size:
-                        raise DownloadError(f"{url} sends more than the {size} bytes expected")
-                    digest.update(part)
-                    file.write(part)
-                    progress(done, total)
-                file.flush()
-                os.fsync(file.fileno())
+        digest, done = hashlib.sha256(), 0
+        with written_aside(target) as file:
+            for part in _parts(response, url):
+                done += len(part)
+                if done > size:
+                    raise DownloadError(f"{url} sends more than the {size} bytes expected")
+                digest.update(part)
+                file.write(part)
+                progress(done, total)
             if total is not None and done < total:
                 raise DownloadError(f"the connection to {url} broke off at {done} of {total} bytes")
             if digest.hexdigest() not in sha256:
@@ -62,9 +58,6 @@ def download(
                     f"{url} gave a file that is not the one expected: its sha256 is "
                     f"{digest.hexdigest()}"
                 )
-            aside.replace(target)
-        finally:
-            aside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from sklearn.preprocessing import normalize
 from .. import __version__
 from .._typing import Array
 from ..estimators import KLSNMF
-from .rows import ForeignRowsError, write_aside
+from ..writing import write_whole
+from .rows import ForeignRowsError
 from .subsets import classes_of, samples
 from .work import width
 
@@ -135,7 +136,7 @@ def write(folder: Path, name: str, data_home: str | None) -> None:
     writer = csv.DictWriter(text, [field.name for field in fields(Point)], lineterminator="\n")
     writer.writeheader()
     writer.writerows(asdict(point) for point in points(name, data_home))
-    write_aside(_file(folder, name), gzip.compress(text.getvalue().encode(), mtime=0))
+    write_whole(_file(folder, name), gzip.compress(text.getvalue().encode(), mtime=0))
 
 
 def read(folder: Path) -> list[Point]:

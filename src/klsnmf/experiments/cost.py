@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import KLSNMF, __version__
 from .._typing import Array
-from .rows import write_aside
+from ..writing import write_whole
 
 #: One of n, k and p grows, the other two stay.
 GROWTH = {
@@ -92,7 +92,7 @@ def write(folder: Path, report: Callable[[str], None] | None = None) -> None:
     for cost in measure(report):
         times = f"{cost.iteration:.6f}", f"{cost.before:.6f}"
         writer.writerow([cost.grows, cost.n, cost.k, cost.p, *times, __version__])
-    write_aside(_file(folder), text.getvalue().encode())
+    write_whole(_file(folder), text.getvalue().encode())
 
 
 def read(folder: Path) -> list[Cost]:

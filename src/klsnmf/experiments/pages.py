@@ -7,9 +7,10 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..writing import write_whole
 from . import claims, convergence, cost, tables
 from .protocol import Table
-from .rows import Row, write_aside
+from .rows import Row
 from .runner import store_of
 from .selection import results
 from .subsets import classes_of, samples
@@ -50,7 +51,7 @@ def write_pages(
 
 
 def _write(path: Path, text: str) -> Path:
-    write_aside(path, text.encode())
+    write_whole(path, text.encode())
     return path
 
 

@@ -10,7 +10,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
+from ..writing import write_whole
 from .protocol import Cell
 
 
@@ -79,7 +79,7 @@ class Store:
         return [cell for cell in cells if cell.key not in done]
 
     def write(self, cell: Cell, rows: Sequence[Row]) -> None:
-        write_aside(self.loose / f"{cell.key}.csv", _as_csv(rows).encode())
+        write_whole(self.loose / f"{cell.key}.csv", _as_csv(rows).encode())
 
     def rows(self) -> list[Row]:
         """All rows there are, each once."""
@@ -98,7 +98,7 @@ class Store:
                 text = _as_csv([row for row in rows if size == row.N])
                 # No time of day inside: the same rows are the same bytes.
                 packed = self.folder / f"{self.table}-{size:03d}.csv.gz"
-                write_aside(packed, gzip.compress(text.encode(), mtime=0))
+                write_whole(packed, gzip.compress(text.encode(), mtime=0))
             for path in loose:
                 path.unlink()
             with suppress(OSError):  # another process has begun to fill it again
@@ -143,21 +143,6 @@ def _alone(folder: Path) -> Iterator[None]:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def write_aside(path: Path, data: bytes) -> None:
-    """Write a file under another name and rename it: others see all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
 
 
 def _row(record: Mapping[str, str]) -> Row:

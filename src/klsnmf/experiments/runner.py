@@ -25,8 +25,8 @@ from .work import run_cell
 #: Cells that wait in the pool, for each process; a run that ends forgets no more than these.
 _AHEAD = 2
 
-#: Rough cost of a cell, n² N and something more that small sets take too, times this: for the time
-#: left alone.
+#: Rough cost of a cell: n² N and something more that small sets take too, times this. Only for
+#: the time left.
 _COST = {"KLS-NMF": 3.0, "RMNMF": 4.0, "GLS-NMF": 3.0, "CNMF": 3.0}
 _BASE = 1e7
 
@@ -38,13 +38,13 @@ class Progress:
     Attributes
     ----------
     done, total : cells
-    seconds_left : an estimate, None at the beginning
+    share : of the work that there was to do, by what cells cost
     cell : the one that was just finished
     """
 
     done: int
     total: int
-    seconds_left: float | None
+    share: float
     cell: Cell
 
 
@@ -85,7 +85,7 @@ def run(
     ]
     todo = store.missing(asked)
     left = Counter(cell.size for cell in todo)
-    clock = _Clock(todo, len(asked), len(data.y) / data.n_classes)
+    counter = _Counter(todo, len(asked), len(data.y) / data.n_classes)
     try:
         for cell, rows in _finished(table, todo, data_home, processes or os.cpu_count() or 1):
             store.write(cell, rows)
@@ -93,7 +93,7 @@ def run(
             if left[cell.size] == 0:
                 store.pack()
             if report is not None:
-                report(clock.tick(cell))
+                report(counter.count(cell))
     finally:
         store.pack()
 
@@ -143,23 +143,17 @@ def _set_up(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class _Clock:
-    """Time left, from the cost of what is done and what is to do."""
+class _Counter:
+    """How much is done, counted in cells and by what they cost."""
 
     def __init__(self, todo: Sequence[Cell], total: int, class_size: float) -> None:
         self.costs = {
             cell: _COST.get(cell.column, 1.0) * (_BASE + (class_size * cell.size) ** 2 * cell.size)
             for cell in todo
         }
-        self.begun = time.perf_counter()
-        self.left = self.all = sum(self.costs.values())
-        self.done, self.total = total - len(todo), total
+        self.done, self.total, self.spent = total - len(todo), total, 0.0
 
-    def tick(self, cell: Cell) -> Progress:
+    def count(self, cell: Cell) -> Progress:
         self.done += 1
-        self.left -= self.costs[cell]
-        spent = time.perf_counter() - self.begun
-        share = 1 - self.left / self.all
-        # The first cells wait for the processes to begin, and tell nothing.
-        seconds = spent * (1 - share) / share if share > 0.02 else None
-        return Progress(self.done, self.total, seconds, cell)
+        self.spent += self.costs[cell]
+        return Progress(self.done, self.total, self.spent / sum(self.costs.values()), cell)

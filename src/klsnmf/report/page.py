@@ -8,13 +8,13 @@ import os
 import platform
 from datetime import UTC, datetime
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from ..methods import DETAILS
+from ..writing import write_whole
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, MANY, clusters
@@ -49,15 +49,7 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
     run : :class:`Run`
     path : the HTML file; it appears complete or not at all
     """
-    path = Path(path)
-    content = render(run)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_bytes(content)
-        os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    write_whole(path, render(run))
 
 
 def render(run: Run) -> bytes:
