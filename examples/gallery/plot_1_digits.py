@@ -2,8 +2,8 @@
 Images: handwritten digits
 ==========================
 
-1797 images of 8 × 8 pixels that come with scikit-learn. This example shows what the defaults do with
-images, how to look at the clusters, and how the result compares with k-means and spectral
+1797 images of 8 × 8 pixels that come with scikit-learn. This example shows what the defaults do
+with images, how to look at the clusters, and how the result compares with k-means and spectral
 clustering over five seeds.
 """
 
@@ -33,24 +33,32 @@ print({name: round(value, 3) for name, value in scores(y, model.labels_).items()
 # entry in ``G_`` says how well its prototype explains it, so the largest belong to typical members
 # and the smallest to doubtful ones.
 
-figure, axes = plt.subplots(10, 1, figsize=(8, 7.4), layout="constrained")
-for cluster, axis in enumerate(axes):
+
+def strip(cluster):
+    """The prototype, ten typical and ten doubtful members, side by side."""
     members = np.flatnonzero(model.labels_ == cluster)
     order = members[np.argsort(-model.G_[members, cluster])]
-    rows = [model.components_[[cluster]], X[order[:10]], X[order[-10:]]]
-    blank = np.zeros((1, 64))
-    tiles = np.vstack([rows[0], blank, rows[1], blank, rows[2]]).reshape(-1, 8, 8)
-    axis.imshow(np.hstack(list(np.pad(tiles, [(0, 0), (0, 0), (1, 1)]))), cmap="gray_r")
-    axis.set_axis_off()
-    axis.set_title(f"{len(members)} images", x=-0.07, y=0.1, fontsize=9)
-figure.suptitle("Prototype, the ten most typical and the ten most doubtful members", fontsize=11)
+    gap = np.zeros((1, 64))
+    rows = [model.components_[[cluster]], gap, X[order[:10]], gap, X[order[-10:]]]
+    return np.hstack(list(np.pad(np.vstack(rows).reshape(-1, 8, 8), [(0, 0), (1, 1), (1, 1)])))
+
+
+figure, axis = plt.subplots(figsize=(8, 3.3), layout="constrained")
+axis.imshow(np.vstack([strip(cluster) for cluster in range(10)]), cmap="gray_r", vmax=16)
+axis.set_yticks(np.arange(10) * 10 + 4.5)
+axis.set_yticklabels([f"{count} images" for count in np.bincount(model.labels_)])
+axis.set_xticks([4.5, 69.5, 179.5], ["prototype", "most typical", "most doubtful"])
+axis.tick_params(length=0)
+axis.spines[:].set_visible(False)
 plt.show()
 
 # %%
 # Which digits are taken for each other? The cluster of the 1s is the one with strangers in it.
 
 used = np.unique(model.labels_)
-table = np.array([[np.sum((y == digit) & (model.labels_ == c)) for c in used] for digit in range(10)])
+table = np.array(
+    [[np.sum((y == digit) & (model.labels_ == c)) for c in used] for digit in range(10)]
+)
 table = table[:, np.argsort(table.argmax(axis=0), kind="stable")]
 figure, axis = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
 axis.imshow(np.sqrt(table), cmap="Blues")
@@ -65,8 +73,8 @@ plt.show()
 # %%
 # Compare
 # -------
-# Five seeds for each. k-means and spectral clustering get the same images, in scikit-learn's words:
-# ten starts for one, the graph of nearest neighbours for the other.
+# Five seeds for each. k-means and spectral clustering get the same images, in scikit-learn's
+# words: ten starts for one, the graph of nearest neighbours for the other.
 
 methods = {
     "KLSNMF": lambda seed: KLSNMF(10, random_state=seed),

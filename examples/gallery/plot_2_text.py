@@ -2,9 +2,9 @@
 Text: tf-idf of documentation
 =============================
 
-The texts are the docstrings of SciPy's public functions, about a thousand of them, and the classes are the
-seven parts of SciPy they come from. They are real texts that are on every machine with SciPy; how many there
-are depends on its version. A tf-idf matrix is sparse, and stays so.
+The texts are the docstrings of SciPy's public functions, about a thousand of them, and the classes
+are the seven parts of SciPy they come from. They are real texts that are on every machine with
+SciPy; how many there are depends on its version. A tf-idf matrix is sparse, and stays so.
 """
 
 # %%
@@ -38,8 +38,8 @@ print({part: int(np.sum(y == part)) for part in PARTS})
 # %%
 # A pipeline
 # ----------
-# tf-idf rows hold amounts, so :class:`klsnmf.KLSNMF` scales them to length 1 by itself and compares
-# directions, which is the cosine.
+# tf-idf rows hold amounts, so :class:`klsnmf.KLSNMF` scales them to length 1 by itself and
+# compares directions, which is the cosine.
 
 tfidf = TfidfVectorizer(
     stop_words="english", token_pattern="[a-z]{3,}", min_df=3, max_df=0.3, sublinear_tf=True
@@ -48,7 +48,8 @@ pipeline = make_pipeline(tfidf, KLSNMF(n_clusters=7, random_state=0)).fit(texts)
 model = pipeline[-1]
 
 # %%
-# The largest entries of a prototype name a cluster. The bars say which part of SciPy its texts are from.
+# The largest entries of a prototype name a cluster. The bars say which part of SciPy its texts are
+# from.
 
 words = pipeline[0].get_feature_names_out()
 figure, axes = plt.subplots(7, 1, figsize=(9, 5.6), sharex=True, layout="constrained")
@@ -67,8 +68,9 @@ plt.show()
 # %%
 # Compare
 # -------
-# Three seeds for each, on the same matrix. The parts are of unequal size and share a vocabulary, so no method
-# finds them all: ``signal`` and ``special`` come in several kinds.
+# Three seeds for each, on the same matrix. The parts are of unequal size and share a vocabulary,
+# so no method finds them all: here ``stats`` falls into tests and distributions, and ``fft`` goes
+# with ``signal``.
 
 X = pipeline[0].transform(texts)
 methods = {

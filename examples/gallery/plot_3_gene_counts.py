@@ -2,10 +2,11 @@
 Gene counts: simulated cells
 ============================
 
-**These are simulated data.** Counts of 600 genes in 900 cells of six types are drawn from a negative binomial
-distribution. Each type has 40 marker genes, which are about three times as active as elsewhere; cells differ in
-depth, the total of their counts; the rarest type has one cell in twenty. The example shows what scaling by depth and a
-logarithm are worth, and how prototypes find the markers.
+**These are simulated data.** Counts of 600 genes in 900 cells of six types are drawn from a
+negative binomial distribution. Each type has 40 marker genes, which are about three times as
+active as elsewhere; cells differ in depth, the total of their counts; the rarest type has one cell
+in twenty. The example shows what scaling by depth and a logarithm are worth, and how prototypes
+find the markers.
 """
 
 # %%
@@ -72,7 +73,7 @@ for shift, kind, colour in ((-0.2, "raw counts", "0.75"), (0.2, "logarithms", "C
     axis.plot(np.repeat(places, 3), values.ravel(), "_", color="black", markersize=12)
 axis.set(xticks=range(3), xticklabels=methods, ylim=(0, 1), ylabel="accuracy")
 axis.set_title("Three simulations (a dash each) and their mean", fontsize=11)
-axis.legend(frameon=False, loc="upper center")
+figure.legend(frameon=False, loc="outside lower center", ncols=2)
 plt.show()
 
 # %%
@@ -99,7 +100,12 @@ columns = leading[:, :10].ravel()
 scaled = (X - X.mean(axis=0)) / X.std(axis=0)
 figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
 picture = axis.imshow(
-    scaled[order][:, columns], aspect="auto", cmap="RdBu_r", vmin=-2.5, vmax=2.5, interpolation="none"
+    scaled[order][:, columns],
+    aspect="auto",
+    cmap="RdBu_r",
+    vmin=-2.5,
+    vmax=2.5,
+    interpolation="none",
 )
 edges = np.cumsum(np.bincount(model.labels_))[:-1]
 axis.hlines(edges, -0.5, len(columns) - 0.5, color="black", linewidth=0.6)

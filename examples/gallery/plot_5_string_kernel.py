@@ -2,9 +2,10 @@
 Precomputed kernel: languages by their letters
 ==============================================
 
-Samples need not be vectors: a matrix that says how alike two samples are will do. Here samples are sentences
-in eight languages, from the translated messages that Sphinx brings along, and two sentences are
-alike if they share short strings of letters. No method is told any word of any language.
+Samples need not be vectors: a matrix that says how alike two samples are will do. Here samples are
+sentences in eight languages, from the translated messages that Sphinx brings along, and two
+sentences are alike if they share short strings of letters. No method is told any word of any
+language.
 """
 
 # %%
@@ -58,8 +59,8 @@ for code, some in samples.items():
 # %%
 # The kernel
 # ----------
-# The spectrum kernel counts the strings of two letters that two texts have in common. Divided by the
-# lengths it is a cosine, and all sentences are equally like themselves.
+# The spectrum kernel counts the strings of two letters that two texts have in common. Divided by
+# the lengths it is a cosine, and all sentences are equally like themselves.
 
 
 def profile(text, length=2):
@@ -78,7 +79,8 @@ K = counts @ counts.T
 # %%
 # Compare
 # -------
-# k-means needs vectors and cannot be asked; kernel k-means and spectral clustering can. Five seeds.
+# k-means needs vectors and cannot be asked; kernel k-means and spectral clustering can. Five
+# seeds.
 
 k = len(LANGUAGES)
 methods = {
@@ -94,7 +96,8 @@ for name, make in methods.items():
     print(f"{name:18} {', '.join(means)}")
 
 # %%
-# The kernel matrix, and the similarity W Gᵀ that was learned from it, both ordered by cluster. Brighter is more alike.
+# The kernel matrix, and the similarity W Gᵀ that was learned from it, both ordered by cluster.
+# Brighter is more alike.
 
 model = KLSNMF(k, kernel="precomputed", random_state=0).fit(K)
 order = np.lexsort((y, model.labels_))

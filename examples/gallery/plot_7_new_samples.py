@@ -56,8 +56,8 @@ for model in (KLSNMF(10, random_state=0), KMeans(10, n_init=10, random_state=0))
 # %%
 # Choose parameters by prediction
 # -------------------------------
-# If some samples have labels, ``GridSearchCV`` with a scorer of :mod:`klsnmf.metrics` chooses what predicts
-# left-out samples best. This is the only place where labels are used to choose anything.
+# If some samples have labels, ``GridSearchCV`` with a scorer of :mod:`klsnmf.metrics` chooses what
+# predicts left-out samples best. This is the only place where labels are used to choose anything.
 
 search = GridSearchCV(
     KLSNMF(10, n_init=8, random_state=0),
@@ -73,8 +73,9 @@ print(f"accuracy on the other half: {accuracy(y_new, search.predict(X_new)):.3f}
 # %%
 # How sure?
 # ---------
-# Rows of ``transform`` have one positive entry, in the column of the cluster: how well its prototype explains the
-# sample, as in ``G_``. The images with the smallest are the ones to look at.
+# Rows of ``transform`` have one positive entry, in the column of the cluster: how well its
+# prototype explains the sample, as in ``G_``. The images with the smallest are the ones to look
+# at.
 
 model = KLSNMF(10, random_state=0).fit(X_fit)
 strength = model.transform(X_new).max(axis=1)
