@@ -50,5 +50,7 @@ sphinx_gallery_conf = {
 math_number_all = False
 html_theme = "furo"
 html_title = "klsnmf"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -78,8 +78,8 @@ right.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# It takes several times as long as either of the other two, and its time grows about as theirs
-# does: if k-means is good enough for your data, it will be faster.
+# It takes several times as long as either of the other two. If k-means is good enough for your
+# data, it will be faster.
 #
 # Memory
 # ------
