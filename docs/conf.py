@@ -24,8 +24,8 @@ extensions = [
     "myst_parser",
     "data_sets",
 ]
-exclude_patterns = ["_build", "results/*.md"]
-source_suffix = {".rst": "restructuredtext"}  # pages include the Markdown of the results
+exclude_patterns = ["_build", "results"]
+source_suffix = {".rst": "restructuredtext"}  # the Markdown of the results is included by pages
 
 # The docstrings follow numpydoc and already name the types.
 autodoc_typehints = "none"
