@@ -71,6 +71,10 @@ plt.show()
 # Three seeds for each, on the same matrix. The parts are of unequal size and share a vocabulary,
 # so no method finds them all: here ``stats`` falls into tests and distributions, and ``fft`` goes
 # with ``signal``.
+#
+# The choice of parts matters. Of three choices that were tried, this is the largest, and the one
+# where the methods differ most: on two of 350 and 396 texts KLSNMF was only 1 to 4 points ahead of
+# k-means, with one seed.
 
 X = pipeline[0].transform(texts)
 methods = {
