@@ -67,7 +67,7 @@ reproduce-quick: $(VENV)/.installed-test ## run a reduced table of the paper on 
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build
+	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build docs/gallery docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,11 +1,15 @@
 """Sphinx configuration."""
 
+import os
 import sys
 from pathlib import Path
 
 import klsnmf
 
 sys.path.insert(0, str(Path(__file__).parent))  # for data_sets, an extension of our own
+
+# The examples compute with small matrices, for which more threads are slower on busy machines.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 project = "klsnmf"
 author = "the klsnmf developers"
@@ -16,9 +20,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+    "myst_parser",
     "data_sets",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "results"]
+source_suffix = {".rst": "restructuredtext"}  # the Markdown of the results is included by pages
 
 # The docstrings follow numpydoc and already name the types.
 autodoc_typehints = "none"
@@ -27,11 +34,23 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
-math_number_all = False
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Clustering by nonnegative matrix factorization with local similarity learning",
-    "fixed_sidebar": True,
-    "page_width": "1040px",
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("klsnmf",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "image_srcset": ["2x"],
+    "min_reported_time": 1,
 }
+
+math_number_all = False
+html_theme = "furo"
+html_title = "klsnmf"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_show_sourcelink = False
+html_copy_source = False

@@ -75,6 +75,7 @@ class KLSNMF(LocalSimilarityNMF):
         10 iterations. 0 runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
+        1 prints a line every ten iterations.
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solver.Progress`; the fit stops where
         it is when it returns True.

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import models
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
+from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import in_units, largest_entry, moderate_unit
 from .fitting import tidied
 from .grams.data import canonical
@@ -31,10 +32,11 @@ from .inits import by_appearance, factors_of_labels, kmeans_labels
 from .models.new_samples import NewSamples
 from .progress import steps
 from .reading import Reading, lost_with_most, read_labels
-from .solver import Solution, Status, solve
+from .solver import Callback, Solution, Status, solve
 
 
 class Factorization(
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -60,6 +62,8 @@ class Factorization(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
     }
 
     labels_: Labels
@@ -78,6 +82,8 @@ class Factorization(
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.labels = labels
@@ -86,6 +92,8 @@ class Factorization(
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -100,7 +108,7 @@ class Factorization(
         -------
         self
         """
-        return self._fit(X)
+        return self._fit(X, y)
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
@@ -186,15 +194,16 @@ class Factorization(
             )
         return X
 
-    def _fit(self, X: Any, **more: Any) -> Self:
+    def _fit(self, X: Any, y: Any, **more: Any) -> Self:
         """Fit; a fit that is interrupted, or fails, leaves the estimator as it was."""
-        before = self.__dict__.copy()
-        try:
-            self._fit_all(self._checked(X), **more)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with fit_task(self, X, y):
+            before = self.__dict__.copy()
+            try:
+                self._fit_all(self._checked(X), **more)
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
         return self
 
     def _fit_all(self, X: Matrix, **more: Any) -> None:
@@ -206,7 +215,14 @@ class Factorization(
         model, samples = self._model(in_units(X, unit), unit, **more)
         rng = check_random_state(self.random_state)
         starts = self._starts(model, samples, unit, rng)
-        solutions = solve([model] * len(starts), starts, max_iter=self.max_iter, tol=self.tol)
+        solutions = solve(
+            [model] * len(starts),
+            starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=listener(self),
+            phase="steps",
+        )
         best = min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
         G, H = model.factorization(best.factors)
         with np.errstate(over="ignore"):

@@ -22,6 +22,7 @@ from .checks import check_graph, in_units
 from .factorization import Factorization, nearest_mixtures
 from .grams import Data
 from .graphs import Graph, binary_graph
+from .solver import Callback
 
 
 class WNMF(Factorization):
@@ -52,6 +53,11 @@ class WNMF(Factorization):
         A fit has converged when its objective changes by less than this share of itself over
         10 iterations. 0 runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        1 prints a line every ten iterations.
+    callback : callable or None, default=None
+        Called after every iteration with a :class:`klsnmf.solver.Progress`; the fit stops where
+        it is when it returns True.
 
     Attributes
     ----------
@@ -96,7 +102,7 @@ class WNMF(Factorization):
         -------
         self
         """
-        return self._fit(X, weights=weights)
+        return self._fit(X, y, weights=weights)
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[models.NMF, Matrix]:
         if weights is None and not has_gaps(X):
@@ -145,7 +151,7 @@ class ONMF(Factorization):
 
     Parameters
     ----------
-    n_clusters, labels, init, n_init, max_iter, tol, random_state
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`WNMF`.
 
     Attributes
@@ -166,7 +172,7 @@ class SemiNMF(Factorization):
 
     Parameters
     ----------
-    n_clusters, labels, init, n_init, max_iter, tol, random_state
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`WNMF`.
 
     Attributes
@@ -206,6 +212,8 @@ class GraphFactorization(Factorization):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -215,6 +223,8 @@ class GraphFactorization(Factorization):
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
+            verbose=verbose,
+            callback=callback,
         )
         self.graph_weight = graph_weight
         self.graph_neighbors = graph_neighbors
@@ -242,7 +252,7 @@ class GNMF(GraphFactorization):
         α, the weight of the graph; 0 is NMF.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
         The graph: nearest neighbours with weight 1, or weights of your own.
-    labels, init, n_init, max_iter, tol, random_state
+    labels, init, n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`WNMF`.
 
     Attributes
@@ -275,7 +285,7 @@ class RMNMF(GraphFactorization):
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
         The graph: nearest neighbours with weight 1, or weights of your own.
     max_iter : int, default=3000
-    labels, init, n_init, tol, random_state
+    labels, init, n_init, tol, random_state, verbose, callback
         As in :class:`WNMF`. Of ``init=(G0, F0)`` the clusters that the largest entries of G0 name
         are used.
 
@@ -301,6 +311,8 @@ class RMNMF(GraphFactorization):
         max_iter: int = 3000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -312,6 +324,8 @@ class RMNMF(GraphFactorization):
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
+            verbose=verbose,
+            callback=callback,
         )
 
     def _unit_of(self, X: Matrix) -> float:

@@ -34,7 +34,6 @@ class Problem:
     max_iter: int
     tol: float
     callback: Callback | None = None
-    verbose: int = 0
 
 
 def choose_phases(
@@ -97,10 +96,9 @@ def screened(problem: Problem) -> Problem:
 
     def report(progress: Progress) -> bool:
         nonlocal stopped
-        stopped = bool(tell and tell(progress))
+        stopped = bool(problem.callback and problem.callback(progress))
         return stopped
 
-    tell = _reporting(problem)
     # Single precision tells starts apart as well, in half the time.
     K = problem.K.in_single_precision()
     tried = solve(
@@ -155,7 +153,7 @@ def _run_phases(
             [solution.factors for solution in done] or starts,
             max_iter=budget,
             tol=problem.tol,
-            callback=_reporting(problem),
+            callback=problem.callback,
             phase=name,
         )
         left -= max(solution.n_iter for solution in solutions)
@@ -170,23 +168,6 @@ def _run_phases(
         if any(solution.status is Status.STOPPED for solution in done):
             break
     return done
-
-
-def _reporting(problem: Problem) -> Callback | None:
-    """The user's callback, after a line printed now and then if verbose."""
-    if not problem.verbose:
-        return problem.callback
-
-    def report(progress: Progress) -> bool | None:
-        if progress.iteration % 10 == 0:
-            print(
-                f"{progress.phase}: iteration {progress.iteration} of at most {progress.max_iter}, "
-                f"{progress.running} of {progress.fits} fits running, "
-                f"lowest objective {progress.objective:.6g}"
-            )
-        return problem.callback(progress) if problem.callback else None
-
-    return report
 
 
 def collapse_lam(problem: Problem) -> float:

@@ -21,12 +21,15 @@ from .models.base import unit_columns
 from .models.new_samples import NewSamples
 from .reading import Reading, lost_with_most, read_labels
 from .shell import LocalSimilarityNMF
-from .solver import Solution
+from .solver import Callback, Solution
 
 #: The parameters of LocalSimilarityNMF that all methods here have, and those of a kernel.
 _SHARED = {
     name: LocalSimilarityNMF._parameter_constraints[name]
-    for name in ("n_clusters", "row_norm", "init", "n_init", "max_iter", "tol", "random_state")
+    for name in (
+        *("n_clusters", "row_norm", "init", "n_init", "max_iter", "tol", "random_state"),
+        *("verbose", "callback"),
+    )
 }
 _KERNEL = {
     "kernel": [StrOptions({*kernels.KERNELS, "precomputed"}), callable, list, tuple],
@@ -45,8 +48,6 @@ class KernelMethod(LocalSimilarityNMF):
     graph_neighbors = 5
     orthogonal = False
     solver = "soft"
-    verbose = 0
-    callback = None
 
 
 class KernelFactorization(KernelMethod):
@@ -105,6 +106,9 @@ class CNMF(KernelFactorization):
     max_iter : int, default=1000
     tol : float, default=1e-4
     random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+    callback : callable or None, default=None
+        As in :class:`KLSNMF`.
 
     Attributes
     ----------
@@ -130,6 +134,8 @@ class CNMF(KernelFactorization):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.row_norm = row_norm
@@ -139,6 +145,8 @@ class CNMF(KernelFactorization):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Any, Any]:
         n, p = X.shape
@@ -165,7 +173,7 @@ class KNMF(KernelFactorization):
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
-    init, n_init, max_iter, tol, random_state
+    init, n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`CNMF`.
 
     Attributes
@@ -191,6 +199,8 @@ class KNMF(KernelFactorization):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -204,6 +214,8 @@ class KNMF(KernelFactorization):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
 
 class KernelKMeans(KernelMethod):
@@ -221,7 +233,7 @@ class KernelKMeans(KernelMethod):
         As in :class:`KLSNMF`.
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         As in :class:`KLSNMF`; the largest entries of G name the clusters to start from.
-    n_init, max_iter, tol, random_state
+    n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`CNMF`.
 
     Attributes
@@ -246,6 +258,8 @@ class KernelKMeans(KernelMethod):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -258,6 +272,8 @@ class KernelKMeans(KernelMethod):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def _problem(self, X: Matrix, view: View, k: int) -> Problem:
         return replace(super()._problem(X, view, k), phases=[("lloyd", models.KernelKMeans)])

@@ -2,6 +2,9 @@
 
 Labels are numbers or strings, any number of them: there may be more clusters than classes, or
 fewer. All scores are between 0 and 1, and renaming the clusters changes none of them.
+
+``accuracy_scorer``, ``nmi_scorer`` and ``purity_scorer`` are for ``scoring=`` of ``GridSearchCV``
+and ``cross_validate``: each predicts the clusters of samples that were left out, and compares.
 """
 
 from __future__ import annotations
@@ -10,12 +13,20 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import make_scorer, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from ._typing import Array
 
-__all__ = ["accuracy", "nmi", "purity", "scores"]
+__all__ = [
+    "accuracy",
+    "accuracy_scorer",
+    "nmi",
+    "nmi_scorer",
+    "purity",
+    "purity_scorer",
+    "scores",
+]
 
 
 def _counts(y: Any, labels: Any) -> Array:  # (classes, clusters)
@@ -68,3 +79,9 @@ def scores(y: Any, labels: Any) -> dict[str, float]:
         "nmi": nmi(y, labels),
         "purity": purity(y, labels),
     }
+
+
+#: ``scorer(estimator, X, y)``: the accuracy, NMI (√) or purity of ``estimator.predict(X)``.
+accuracy_scorer: Any = make_scorer(accuracy)
+nmi_scorer: Any = make_scorer(nmi)
+purity_scorer: Any = make_scorer(purity)

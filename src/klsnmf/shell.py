@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import kernels
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
+from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import (
     check_graph,
     check_start,
@@ -63,6 +64,7 @@ AUTO_STARTS = 8
 
 class LocalSimilarityNMF(
     KernelParameters,
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -130,7 +132,8 @@ class LocalSimilarityNMF(
         -------
         self
         """
-        self._fit_with([], X)
+        with fit_task(self, X, y):
+            self._fit_with([], X)
         return self
 
     def predict(self, X: Any) -> Labels:
@@ -315,8 +318,7 @@ class LocalSimilarityNMF(
             phases,
             self.max_iter,
             self.tol,
-            self.callback,
-            self.verbose,
+            listener(self),
         )
 
     def _graph(self, X: Matrix | None, n: int, dtype: Any) -> Graph:
