@@ -1,5 +1,7 @@
 """Good answers without labels: planted shapes, starts, k, several kernels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -15,6 +17,7 @@ from klsnmf.inits import how_many_starts, starts
 from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy
 from klsnmf.mixing import explained, most_explained
+from klsnmf.selection import Evidence
 from klsnmf.solver import Status
 
 from .naive import mixing as naive
@@ -446,3 +449,28 @@ def test_wrong_lists_of_kernels(kernel, message):
 def test_wrong_numbers_of_clusters(n_clusters):
     with pytest.raises(ValueError, match="'n_clusters' parameter"):
         KLSNMF(n_clusters).fit(clear(0)[0])
+
+
+def test_clear_clusters_stand_out_and_noise_does_not():
+    X, _ = make_blobs(300, centers=4, cluster_std=0.5, center_box=(-20, 20), random_state=0)
+    evidence = n_clusters_evidence(X, random_state=0)
+    assert evidence.clear
+    assert evidence.verdict.startswith(f"{evidence.chosen} clusters stand out")
+    noise = n_clusters_evidence(np.random.default_rng(0).normal(size=(300, 6)), random_state=0)
+    assert noise.chosen == 1 or not noise.clear
+    assert noise.chosen == 1 or "do not stand out" in noise.verdict
+
+
+def test_the_rival_is_the_next_best():
+    score = np.array([0.1, 0.9, 0.5])
+    some = np.ones(3)
+    evidence = Evidence(np.array([2, 3, 4]), np.ones(5), some, some, score, some, 3)
+    assert evidence.rival == 4
+    assert not evidence.clear  # 0.5 / 0.9
+    assert "4, has 0.56 of the score" in evidence.verdict
+    assert replace(evidence, score=np.array([0.1, 0.9, 0.4])).clear
+    assert not replace(evidence, score=np.array([0.1, 0.9, 0.4]), stability=some / 2).clear
+    assert replace(evidence, chosen=1).clear
+    few = replace(evidence, candidates=np.array([2]), score=some[:1], stability=some[:1], chosen=2)
+    assert few.rival is None
+    assert few.clear

@@ -33,6 +33,12 @@ _NO_GAP_YET = 0.99
 #: Where the second eigenvalue is below this, the samples are one piece.
 _ONE_PIECE = 0.5
 
+#: An answer is clear if it is at least so stable, and the next best has at most this share of its
+#: score. Measured: clear for digits, JAFFE, PIX, blobs and wine in standard units, all right within
+#: 1; not clear for Yale, iris, raw wine and noise, all wrong, and for Semeion, which was right.
+STABLE = 0.9
+NEAR = 0.5
+
 #: Stability: k-means on this many random parts of the samples, labels compared on others.
 _PARTS = 6
 _PART = 2000
@@ -60,6 +66,12 @@ class Evidence:
         with no cluster at all. It falls with every cluster; look for where it stops falling fast.
     chosen : int
         The candidate with the highest score, or 1 where even the second eigenvalue is below ½.
+    rival : int or None
+        The candidate with the next highest score.
+    clear : bool
+        Whether the answer is stable, and the rival has at most half of its score.
+    verdict : str
+        The same in words.
     """
 
     candidates: Array
@@ -69,6 +81,43 @@ class Evidence:
     score: Array
     objective: Array
     chosen: int
+
+    @property
+    def rival(self) -> int | None:
+        """The candidate with the next highest score, if there is another."""
+        others = np.flatnonzero(self.candidates != self.chosen)
+        return int(self.candidates[others[np.argmax(self.score[others])]]) if others.size else None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the answer is to be trusted: it is stable, and no other comes near."""
+        if self.chosen == 1:
+            return True
+        stability, share = self._doubts()
+        return stability >= STABLE and share <= NEAR
+
+    @property
+    def verdict(self) -> str:
+        """What speaks for the chosen number, and against it, in a sentence or two."""
+        if self.chosen == 1:
+            return "The samples are one piece: no number of clusters above 1 stands out."
+        stability, share = self._doubts()
+        told = f"stability {stability:.2f}"
+        if self.rival is not None:
+            told += f"; the next best number, {self.rival}, has {share:.2f} of the score"
+        if self.clear:
+            return f"{self.chosen} clusters stand out ({told})."
+        return (
+            f"{self.chosen} clusters score best, but they do not stand out ({told}). Look at the "
+            "evidence, or give the number of clusters."
+        )
+
+    def _doubts(self) -> tuple[float, float]:
+        """The stability of the chosen number, and the score of the next best as a share of its."""
+        place = {int(k): i for i, k in enumerate(self.candidates)}
+        best = self.score[place[self.chosen]]
+        share = self.score[place[self.rival]] / best if self.rival is not None and best > 0 else 0.0
+        return float(self.stability[place[self.chosen]]), float(share)
 
 
 def gather(K: Gram, rng: np.random.RandomState) -> Evidence:

@@ -68,14 +68,19 @@ def choose(found: Settings, trial: Trial) -> Result | None:
         return None
     if len({len(scores["accuracy"]) for scores in allowed.values()}) != 1:
         return None
+    return best_of(allowed)
+
+
+def best_of(found: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Result:
+    """The setting with the best mean accuracy over the subsets."""
     best = max(
-        sorted(allowed), key=lambda setting: np.mean(list(allowed[setting]["accuracy"].values()))
+        sorted(found), key=lambda setting: np.mean(list(found[setting]["accuracy"].values()))
     )
     return Result(
         json.loads(best),
         {
             metric: np.array([values[subset] for subset in sorted(values)])
-            for metric, values in allowed[best].items()
+            for metric, values in found[best].items()
         },
     )
 

@@ -73,9 +73,11 @@ def as_markdown(table: Table, found: Results) -> str:
     """The three subtables, and the differences between KLS-NMF and the others."""
     columns = [column for column in COLUMNS if column in found]
     text = [f"# {table.title}: {table.dataset}", ""]
+    in_paper = any(name == table.name for name, *_ in published())
     text += [
-        "Percent: mean ± standard deviation over the random subsets of N classes, and in brackets "
-        "the number in the paper. The best of a line is bold. Settings are chosen with the labels, "
+        f"Percent: mean ± standard deviation over {table.subsets} random subsets of N classes"
+        + (", and in brackets the number in the paper" if in_paper else "")
+        + ". The best of a line is bold. Settings are chosen with the labels, "
         'for each N the best mean accuracy, but for "KLS-NMF, no labels", KMeans and '
         "SpectralClustering, which see no label. An empty cell has not been run.",
     ]
