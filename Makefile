@@ -19,8 +19,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(VENV)/.installed-plot ## cluster handwritten digits and show the result
+demo: $(VENV)/.installed-demo ## cluster handwritten digits: a picture, and a report
 	$(VENV)/bin/python examples/digits.py
+	$(VENV)/bin/klsnmf cluster --dataset digits -k 10
+	@echo "Look at digits.png and digits-clusters/report.html. Your own data: $(VENV)/bin/klsnmf cluster --help"
 
 .PHONY: test
 test: $(VENV)/.installed-test ## run the tests

@@ -15,7 +15,7 @@ assert (package / "py.typed").is_file(), "py.typed is missing from the wheel"
 
 command = subprocess.run([Path(sys.prefix, "bin", "klsnmf")], capture_output=True, text=True)
 assert command.returncode == 1, command
-assert "klsnmf[cli]" in command.stderr, command
+assert "klsnmf[demo]" in command.stderr, command
 
 digits = datasets.load("digits")
 X, y = digits.data, digits.target

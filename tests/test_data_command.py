@@ -239,6 +239,6 @@ def test_without_click():
     done = command("-c", code)
     assert done.returncode == 1
     assert done.stderr == (
-        'The command klsnmf needs the package click. Run: pip install "klsnmf[cli]", '
-        'or pip install ".[cli]" in a clone\n'
+        'The command klsnmf needs the package click. Run: pip install ".[demo]" in a clone, '
+        'or pip install "klsnmf[demo]"\n'
     )

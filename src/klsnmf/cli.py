@@ -14,6 +14,6 @@ def main() -> None:
             raise
         sys.exit(
             "The command klsnmf needs the package click. "
-            'Run: pip install "klsnmf[cli]", or pip install ".[cli]" in a clone'
+            'Run: pip install ".[demo]" in a clone, or pip install "klsnmf[demo]"'
         )
     klsnmf(prog_name="klsnmf")
