@@ -3,6 +3,9 @@
 PYTHON ?= python3
 PIPFLAGS ?= -qq
 
+# The tests run on all cores; make test PARALLEL= runs them one after the other.
+PARALLEL ?= -n auto --dist worksteal -q
+
 VENV := .venv
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
@@ -26,7 +29,7 @@ demo: $(VENV)/.installed-demo ## cluster handwritten digits: a picture, and a re
 
 .PHONY: test
 test: $(VENV)/.installed-test ## run the tests
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest $(PARALLEL)
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## check style and formatting
@@ -49,7 +52,7 @@ docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors
 
 .PHONY: lowest
 lowest: $(LOWEST)/.installed-test ## run the tests with the oldest supported dependencies
-	$(LOWEST)/bin/python -m pytest
+	$(LOWEST)/bin/python -m pytest $(PARALLEL)
 
 .PHONY: wheel
 wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment
