@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .output import show_table
 from .working import Display, working
 
 if TYPE_CHECKING:
@@ -101,10 +102,16 @@ def reproduce(
                 convergence.write(out, name, home)
         if not quick and not names:
             cost.write(out, say)
-    written = pages.write_pages(here, out, home, figures=not no_figures) if here else []
-    for path in written:
-        if path.suffix == ".md":
-            click.echo(path)
+    if here:
+        gathered = pages.gather(here, out, home)
+        written = pages.write_pages(here, gathered, out, home, figures=not no_figures)
+        show_table(
+            ["table", "column", "mean accuracy, %"],
+            [(name, column, f"{value:.1f}") for name, column, value in pages.averages(gathered)],
+        )
+        for path in written:
+            if path.suffix in (".md", ".png"):
+                click.echo(path)
     say(f"{time.perf_counter() - begun:.0f} s")
     for message in missing:
         click.echo(message, err=True)

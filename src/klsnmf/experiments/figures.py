@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .convergence import Point
-from .protocol import S, Table
+from .protocol import GRIDS, S
 from .published import METRICS
 from .rows import Row
 from .selection import Result, settings
@@ -104,10 +104,16 @@ def draw_parameters(
         curve = by_lam(rows[name], size, chosen[name][size].setting["radius"])
         for metric in METRICS:
             values = [means[metric] for *_, means in curve]
-            column[0].plot([lam for lam, *_ in curve], values, "o-", ms=3, label=TITLES[metric])
-            column[1].plot([share for _, share, _ in curve], values, "o-", ms=3)
+            # Purity often equals accuracy: dashes leave the other visible.
+            look: dict[str, Any] = {
+                "marker": "o",
+                "ms": 3,
+                "ls": ":" if metric == "purity" else "-",
+            }
+            column[0].plot([lam for lam, *_ in curve], values, label=TITLES[metric], **look)
+            column[1].plot([share for _, share, _ in curve], values, **look)
             radii = by_radius(rows[name], size)
-            column[2].plot([r for r, _ in radii], [m[metric] for _, m in radii], "o-", ms=3)
+            column[2].plot([r for r, _ in radii], [m[metric] for _, m in radii], **look)
         column[0].set_title(f"{name}, N = {size}")
         for ax, title in zip(column, ("λ", "λ / λ*", "radius, at its best λ"), strict=True):
             ax.set_xscale("log")
@@ -150,14 +156,12 @@ def draw_samples(data: Samples, name: str, folder: Path) -> Path:
     path = folder / f"samples-{name}.png"
     shown = np.unique(data.y)[:10]
     height, width = data.image_shape
-    sheet = np.zeros((5 * height, len(shown) * width), np.float32)
+    gap = max(1, width // 20)
+    cells = np.full((5, height + gap, len(shown), width + gap), np.nan, np.float32)
     for column, one in enumerate(shown):
-        for line, image in enumerate(data.X[data.y == one][:5]):
-            at = (
-                slice(line * height, (line + 1) * height),
-                slice(column * width, (column + 1) * width),
-            )
-            sheet[at] = image.reshape(height, width)
+        images = data.X[data.y == one][:5]
+        cells[: len(images), :height, column, :width] = images.reshape(-1, height, width)
+    sheet = cells.reshape(5 * (height + gap), -1)[:-gap, :-gap]
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
@@ -170,18 +174,22 @@ def draw_samples(data: Samples, name: str, folder: Path) -> Path:
 
 def draw_all(
     folder: Path,
-    tables: Mapping[str, Table],
     rows: Mapping[str, Sequence[Row]],
     found: Mapping[str, Mapping[str, Mapping[int, Result]]],
     points: Sequence[Point],
-) -> None:
+) -> list[Path]:
     """Every figure that there are rows for."""
     folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
     if points:
-        draw_convergence(points, folder / "convergence.png")
-    chosen = {name: found[name].get("KLS-NMF", {}) for name in tables if name in found}
+        drawn.append(folder / "convergence.png")
+        draw_convergence(points, drawn[-1])
+    chosen = {name: results.get("KLS-NMF", {}) for name, results in found.items()}
     if any(chosen.values()):
-        draw_parameters(rows, chosen, folder / "parameters.png")
-    grids = {name.removesuffix("-gls"): rows[name] for name in rows if name.endswith("-gls")}
-    if any(grids.values()):
-        draw_graph_weights(grids, folder / "graph_weights.png")
+        drawn.append(folder / "parameters.png")
+        draw_parameters(rows, chosen, drawn[-1])
+    grids = {table.dataset: rows[name] for name, table in GRIDS.items() if rows.get(name)}
+    if grids:
+        drawn.append(folder / "graph_weights.png")
+        draw_graph_weights(grids, drawn[-1])
+    return drawn

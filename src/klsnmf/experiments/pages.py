@@ -5,29 +5,61 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..writing import write_whole
 from . import claims, convergence, cost, tables
-from .protocol import Table
+from .protocol import GRIDS, Table
 from .rows import Row
 from .runner import store_of
-from .selection import results
+from .selection import Result, average, results
 from .subsets import classes_of, samples
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """The rows of some tables, and what they come to: set -> column -> N -> result."""
+
+    rows: Mapping[str, Sequence[Row]]
+    found: Mapping[str, Mapping[str, Mapping[int, Result]]]
+
+
+def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> Gathered:
+    """All rows of the tables in a folder of results."""
+    rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
+    return Gathered(
+        rows,
+        {
+            name: results(table, rows[name], samples(table.dataset, data_home).n_classes)
+            for name, table in chosen.items()
+        },
+    )
+
+
+def averages(gathered: Gathered) -> list[tuple[str, str, float]]:
+    """Table, column and mean accuracy over the N that have been run, for a first look."""
+    return [
+        (name, column, average(results, "accuracy"))
+        for name, columns in gathered.found.items()
+        for column, results in columns.items()
+        if results
+    ]
+
+
 def write_pages(
-    chosen: Mapping[str, Table], folder: Path, data_home: str | None, figures: bool = True
+    chosen: Mapping[str, Table],
+    gathered: Gathered,
+    folder: Path,
+    data_home: str | None,
+    *,
+    figures: bool,
 ) -> list[Path]:
     """Everything that there are rows for; the files written."""
-    rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
-    found = {
-        name: results(table, rows[name], samples(table.dataset, data_home).n_classes)
-        for name, table in chosen.items()
-    }
+    rows, found = gathered.rows, gathered.found
     written = []
     for name, table in chosen.items():
-        if not rows[name] or name.endswith("-gls"):
+        if not rows[name] or name in GRIDS:
             continue
         for kind, text in (
             ("md", tables.as_markdown(table, found[name])),
@@ -35,7 +67,7 @@ def write_pages(
             ("tex", tables.as_latex(table, found[name])),
         ):
             written.append(_write(folder / "tables" / f"{name}.{kind}", text))
-    main = {name: found[name] for name in chosen if not name.endswith("-gls")}
+    main = {name: found[name] for name in chosen if name not in GRIDS}
     points, costs = convergence.read(folder), cost.read(folder)
     written.append(_write(folder / "claims.md", claims.page(main, rows, points, costs)))
     written.append(_write(folder / "subsets.csv", _subsets(chosen, data_home)))
@@ -43,8 +75,7 @@ def write_pages(
     if figures:
         from . import figures as drawing
 
-        plain = {name: chosen[name] for name in main}
-        drawing.draw_all(folder / "figures", plain, rows, found, points)
+        written += drawing.draw_all(folder / "figures", rows, main, points)
         for name in dict.fromkeys(table.dataset for table in chosen.values()):
             written.append(drawing.draw_samples(samples(name, data_home), name, folder / "figures"))
     return written
@@ -60,7 +91,8 @@ def _subsets(chosen: Mapping[str, Table], data_home: str | None) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["set", "N", "subset", "classes"])
-    for table in {table.dataset: table for table in chosen.values()}.values():
+    # Grids run on subsets of a table.
+    for table in [table for name, table in chosen.items() if name not in GRIDS]:
         n_classes = samples(table.dataset, data_home).n_classes
         for size in table.sizes:
             for subset in range(1 if size == n_classes else table.subsets):
