@@ -1,11 +1,13 @@
 """Good answers without labels: planted shapes, starts, k, several kernels."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from klsnmf import KLSNMF, n_clusters_evidence, path
@@ -474,3 +476,14 @@ def test_the_rival_is_the_next_best():
     few = replace(evidence, candidates=np.array([2]), score=some[:1], stability=some[:1], chosen=2)
     assert few.rival is None
     assert few.clear
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["self-tuning", "rbf"])
+def test_equal_samples_have_no_local_similarity_to_learn(kernel, dtype):
+    model = KLSNMF(3, kernel=kernel, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters than asked for
+        model.fit(np.ones((20, 4), dtype))
+    assert model.lam_ == 0
+    assert np.isfinite(model.history_["objective"]).all()

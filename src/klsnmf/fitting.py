@@ -174,14 +174,16 @@ def collapse_lam(problem: Problem) -> float:
     """λ*: the λ at which half of the samples are better off in no cluster, at the start.
 
     λ is meaningful relative to this number. W_i = 0 is best for sample i as soon as
-    λ ≥ max_k (KG)_ik / (DG)_ik; λ* is the median of that over the samples, and over the starts.
+    λ ≥ max_k (KG)_ik / (DG)_ik; λ* is the median of that over the samples, and over the starts. It
+    is 0 where samples are equal up to rounding: there is nothing local to learn.
     """
     found = []
     for start in problem.starts:
         G = start.factors["G"]
         KG = problem.K.dot(G)
         DG = problem.K.distances(G, KG)
-        ratio = np.divide(KG, DG, out=np.full_like(KG, np.inf), where=DG > 0)
+        rounding = 100 * np.finfo(KG.dtype).eps * problem.K.largest * G.sum(axis=0)
+        ratio = np.divide(KG, DG, out=np.full_like(KG, np.inf), where=rounding < DG)
         found.append(np.median(ratio.max(axis=1)))
     lam = float(np.median(found))
     return lam if 0 < lam < np.inf else 0.0
