@@ -210,7 +210,7 @@ def test_faces94_without_pillow(home, monkeypatch):
     entries, _ = small_faces94(monkeypatch)
     (home / "faces94.zip").write_bytes(zip_of(entries))
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DatasetError, match=r"pip install \"klsnmf\[data\]\""):
+    with pytest.raises(DatasetError, match=r"pip install pillow"):
         load("faces94")
 
 

@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from klsnmf import GLSNMF, KLSNMF, LSNMF, datasets, path
+from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, datasets, path
 from klsnmf.inits import factors_of_labels
 
 from .helpers import blobs
@@ -339,7 +339,7 @@ def with_entry(value):
 
 
 NOT_NUMBERS = {
-    "NaN": (with_entry(np.nan), r"Input X contains NaN.*does not accept missing values"),
+    "NaN": (with_entry(np.nan), r"Input X contains NaN.*knows no missing values"),
     "inf": (with_entry(np.inf), r"Input X contains infinity or a value too large"),
     "-inf": (with_entry(-np.inf), r"Input X contains infinity or a value too large"),
     "sparse NaN": (sparse.csr_array(with_entry(np.nan)), r"Input X contains NaN"),
@@ -1193,3 +1193,11 @@ def test_permuted_samples_when_a_column_begins_again(seed_of_start):
     X, _ = blobs(50, 3, 6, seed_of_start)
     start_of_both = start(50, 3, seed_of_start)
     assert_permuted_alike(LSNMF(3), X - X.mean(axis=0), start_of_both, seed_of_start)
+
+
+@pytest.mark.parametrize("method", ["kls-nmf", "ls-nmf", "semi-nmf", "gnmf", "cnmf"])
+def test_missing_values_are_named_with_what_to_do(method):
+    X = np.ones((20, 4))
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN, and \w+ knows no missing.*WNMF"):
+        METHODS[method](2).fit(X)

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from ._typing import Array, Matrix
 from .grams import DenseGram, Gram, SparseGram
@@ -24,6 +25,27 @@ _MANY_FEATURES = 20
 
 #: Up to this many samples all eigenvalues are computed.
 _FEW = 400
+
+
+def as_numbers(estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False) -> Matrix:
+    """X as scikit-learn checks it, in its own precision; with gaps, NaN may be in it."""
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if gaps else True,
+        )
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: fill "
+            "them in (sklearn.impute has ways), leave their rows or columns out, or use WNMF, "
+            "which passes over them."
+        ) from error
 
 
 def unit_of(X: Matrix, kernel: Any) -> float:

@@ -19,13 +19,13 @@ from sklearn.base import (
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import models
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
-from .checks import in_units, largest_entry, moderate_unit
+from .checks import as_numbers, in_units, largest_entry, moderate_unit
 from .fitting import tidied
 from .grams.data import canonical
 from .inits import by_appearance, factors_of_labels, kmeans_labels
@@ -175,14 +175,7 @@ class Factorization(
 
     def _checked(self, X: Any, *, reset: bool = True) -> Matrix:
         """X as numbers the method can take."""
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self.gaps else True,
-        )
+        X = as_numbers(self, X, reset=reset, gaps=self.gaps)
         if sparse.issparse(X):
             X = with_short_indices(canonical(X))
         values = X.data if sparse.issparse(X) else X

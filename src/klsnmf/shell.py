@@ -19,13 +19,14 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import kernels
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import (
+    as_numbers,
     check_graph,
     check_start,
     choose_row_norm,
@@ -179,7 +180,7 @@ class LocalSimilarityNMF(
     def _products(self, X: Any) -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = as_numbers(self, X, reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
     def similarity(self, i: int) -> Array:
@@ -267,7 +268,7 @@ class LocalSimilarityNMF(
 
     def _samples(self, X: Any) -> tuple[Matrix, Matrix, str | None, float]:
         """X checked, X as the kernel sees it, how its rows were scaled, and its unit."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = as_numbers(self, X)
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
         return X, self._scaled(X, row_norm, unit), row_norm, unit

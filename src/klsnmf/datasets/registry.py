@@ -195,7 +195,7 @@ _SETS = [
         how_to_get=(
             "ask at https://cswww.essex.ac.uk/mv/allfaces/faces94.html for faces94.zip, or unpack "
             "it yourself into a folder faces94. Its JPEG images are read with Pillow: "
-            'pip install "klsnmf[data]"'
+            "pip install pillow"
         ),
     ),
 ]

@@ -136,7 +136,7 @@ def _read_faces94(dataset: DataSet, path: Path) -> Arrays:
     except ImportError as error:
         raise DatasetError(
             f"{path} holds JPEG images, which are read with Pillow, and Pillow is not installed. "
-            f'Run: pip install "klsnmf[data]"'
+            f"Run: pip install pillow"
         ) from error
     n_classes = len(set(arrays.y.tolist()))
     if (len(arrays.X), n_classes) != (dataset.n_samples, dataset.n_classes):
