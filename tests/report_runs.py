@@ -48,4 +48,5 @@ def hostile_run():
         features=[HOSTILE[j % len(HOSTILE)] + str(j) for j in range(X.shape[1])],
         target=np.array([HOSTILE[c] for c in y]),
         messages=HOSTILE,
+        notes=HOSTILE,
     )

@@ -90,8 +90,31 @@ def test_the_evidence_for_a_chosen_number_is_shown(read):
     report = read(run_of(estimator, X))
     assert "evidence" in report.ids
     assert f"Why {estimator.n_clusters_} clusters" in report.text
+    assert estimator.n_clusters_evidence_.verdict in report.text
     assert "agreement" not in report.ids
     assert "accuracy" not in report.text
+
+
+def test_strength_is_explained_as_it_was_measured(read):
+    X, _ = blobs(40, 2, 5, seed=0)
+    votes = read(run_of(SpectralClustering(2, random_state=0).fit(X), X)).text
+    distances = read(run_of(KMeans(2, n_init=1, random_state=0).fit(X), X)).text
+    assert "10 nearest neighbours" in votes
+    assert "another cluster would do as well" not in votes
+    assert "another cluster would do as well" in distances
+
+
+def test_scores_are_explained_and_notes_are_no_warnings(read):
+    X, y = blobs(60, 3, 6, seed=0)
+    estimator = KMeans(5, n_init=1, random_state=0).fit(X)
+    strength = np.full(60, 0.99)
+    report = read(run_of(estimator, X, target=y, strength=strength, notes=["Left out: remarks."]))
+    assert "2 clusters are left over" in report.text
+    for words in ("Normalised mutual information", "easily pure", "None is in doubt"):
+        assert words in report.text
+    assert "Left out: remarks." in report.text
+    assert ("class", "notes") in report.attributes
+    assert ("class", "findings") not in report.attributes
 
 
 def test_names_from_files_are_text_and_nothing_else(read):

@@ -99,6 +99,30 @@ def test_the_page_is_whole(browser, reports, name, width, scheme):
         assert outside == [opened.url]
 
 
+def test_lists_of_members_begin_short_on_a_phone(browser, reports):
+    with Opened(browser, reports / "hostile.html", 360) as opened:
+        page = opened.page
+        members = page.locator(".members").first.locator("tbody tr")
+        button = page.locator("button.more").first
+        assert members.count() == 8
+        assert [one.is_visible() for one in members.all()] == [True] * 3 + [False] * 5
+        button.click()
+        assert all(one.is_visible() for one in members.all())
+        assert not button.is_visible()
+    with Opened(browser, reports / "hostile.html", 1400) as opened:
+        page = opened.page
+        assert all(one.is_visible() for one in page.locator(".members tbody tr").all())
+        assert not page.locator("button.more").first.is_visible()
+
+
+@pytest.mark.parametrize(("width", "rows"), [(360, 4), (800, 2), (1400, 1)])
+def test_no_chart_of_the_evidence_stands_alone(browser, reports, width, rows):
+    with Opened(browser, reports / "hostile.html", width) as opened:
+        panels = opened.page.locator("#evidence .panel").all()
+        assert len(panels) == 4
+        assert len({round(one.bounding_box()["y"]) for one in panels}) == rows
+
+
 def _brightness(page, selector, what):
     colour = page.locator(selector).first.evaluate(f"one => getComputedStyle(one).{what}")
     red, green, blue = (int(part) for part in colour[4:-1].split(",")[:3])

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import unicodedata
 
 import numpy as np
@@ -19,6 +20,7 @@ from klsnmf.report.findings import findings
 from klsnmf.report.pictures import as_uris, darkroom, sheet, shrink
 from klsnmf.report.scatter import scatter
 from klsnmf.report.similarity import similarity
+from klsnmf.selection import Evidence
 
 from .helpers import blobs
 from .report_runs import HOSTILE, run_of
@@ -146,6 +148,38 @@ def test_no_member_of_a_small_cluster_is_shown_twice():
     assert len({member.id for member in three.typical + three.doubtful}) == 3
 
 
+def test_members_without_doubt_are_not_called_doubtful():
+    X = np.arange(30.0)[:, None]
+    labels = np.repeat([0, 1, 2], 10)
+    strength = np.ones(30)
+    strength[[11, 15]] = 0.2, 0.9
+    strength[20:] = 0.951
+    run = run_of(_by_hand(labels), X, strength=strength)
+    first, second, third = clusters(run, 4, 0)
+    assert (first.doubtful, first.sure) == ([], True)
+    assert [one.strength for one in second.doubtful] == [0.2, 0.9]
+    assert not second.sure
+    assert (third.doubtful, third.sure) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([-0.0071423, 1.4291234, 0.5], ["−0.007", "1.429", "0.500"]),
+        ([5.1, 4.0, 0.2], ["5.1", "4.0", "0.2"]),
+        ([1680, 0, -3], ["1\u202f680", "0", "−3"]),
+        ([123456.789, -0.4, 3], ["123\u202f457", "0", "3"]),
+        ([0, 0.0, -0.0], ["0", "0", "0"]),
+        ([1e-9, 2.5e-9, 0], ["1e−09", "2.5e−09", "0"]),
+        ([np.nan, 0.25, 1], ["not a number", "0.25", "1.00"]),
+        ([1e300, 2, 3], ["1e+300", "2", "3"]),
+    ],
+)
+def test_numbers_of_a_column_have_the_same_decimals(values, shown):
+    digits = text.decimals(np.array(values, dtype=float))
+    assert [text.number(value, digits) for value in values] == shown
+
+
 def _by_hand(labels):
     estimator = KMeans(int(labels.max()) + 1)
     estimator.labels_ = labels
@@ -177,10 +211,66 @@ def test_the_map_keeps_every_cluster_and_its_share():
 def test_near_samples_are_near_on_the_map():
     X, y = blobs(90, 3, 30, seed=0)
     run = run_of(KMeans(3, n_init=1).fit(X), X)
-    Z, _ = embedding.plane(run, np.arange(90))
+    Z = embedding.plane(run, np.arange(90)).positions
     d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.fill_diagonal(d, np.inf)
     assert np.mean(y[d.argmin(axis=1)] == y) > 0.9
+
+
+def _nearest(run):
+    """The sample that is nearest to each on the map."""
+    n = len(run.labels)
+    Z = embedding.plane(run, np.arange(n)).positions
+    d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(d, np.inf)
+    return d.argmin(axis=1)
+
+
+def _two_views():
+    """Samples with two classes by direction, and two by length; neither knows of the other."""
+    rng = np.random.default_rng(0)
+    direction, length = np.arange(80) % 2, np.arange(80) // 40
+    X = np.where(direction[:, None] == np.arange(24) % 2, 2.0, 1.0)
+    X += rng.uniform(0, 0.05, size=X.shape)
+    return X * np.array([1, 30])[length][:, None], direction, length
+
+
+def test_the_map_is_drawn_from_what_the_method_saw():
+    X, direction, length = _two_views()
+    unit = run_of(KLSNMF(2, row_norm="l2", random_state=0).fit(X), X)
+    given = run_of(KLSNMF(2, row_norm=None, random_state=0).fit(X), X)
+    near = _nearest(unit)
+    assert np.mean(direction[near] == direction) > 0.9
+    assert 0.2 < np.mean(length[near] == length) < 0.8
+    assert np.mean(length[_nearest(given)] == length) == 1
+    kernel = (direction[:, None] == direction[None]) + np.eye(80)
+    estimator = KLSNMF(2, kernel="precomputed", random_state=0).fit(kernel)
+    assert np.mean(direction[_nearest(run_of(estimator, kernel))] == direction) > 0.9
+
+
+@pytest.mark.parametrize("size", [1e-200, 1, 1e200])
+def test_a_column_of_large_numbers_rules_the_map_and_is_named(size):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 5))
+    order = np.arange(60) // 20
+    X[:, 2] = 1000 * order + rng.uniform(size=60)
+    features = ["a", "b", "mass", "d", "e"]
+    run = run_of(_by_hand(order), X * size, features=features)
+    assert np.mean(order[_nearest(run)] == order) == 1
+    assert "mass, with 100 % of the variance" in embedding.plane(run, np.arange(60)).source
+    even = run_of(_by_hand(order), rng.uniform(size=(60, 5)), features=features)
+    assert embedding.plane(even, np.arange(60)).source == "the samples as the method saw them"
+
+
+def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():
+    rng = np.random.default_rng(0)
+    piece = np.repeat([0, 1, 2], [40, 30, 1])
+    X = np.array([[0, 0], [100, 0], [50, 0]])[piece] + rng.normal(size=(71, 2))
+    labels = np.append(np.zeros(71, int), 1)
+    (first, _) = scatter(run_of(_by_hand(labels), np.vstack([X, [[50, 90]]])), 100, 0).groups
+    apart = sorted(abs(first.x - point.x) + abs(first.y - point.y) for point in first.points)
+    assert apart[0] == 0
+    assert apart[20] < 40  # of 640, the side of the map
 
 
 def test_points_of_the_map_are_the_samples_they_say():
@@ -227,7 +317,9 @@ def test_clusters_stand_next_to_the_classes_they_match():
     assert found.classes == ["9", "10", "a", "b"]
     assert found.clusters == [2, 3, 1, 0, 4]
     assert found.counts.sum() == 26
-    assert found.scores["accuracy"] == accuracy(y, estimator.labels_)
+    assert [score.name for score in found.scores] == ["accuracy", "NMI", "purity"]
+    assert found.scores[0].value == accuracy(y, estimator.labels_)
+    assert "one cluster is left over" in found.scores[0].meaning
 
 
 def _fitted(estimator, X):
@@ -265,6 +357,37 @@ def test_a_tiny_cluster_and_an_empty_one():
     said = findings(run_of(estimator, np.zeros((100, 2))))
     assert any("Only 3 of 4 clusters" in one for one in said)
     assert any("cluster 2 (2 samples)" in one for one in said)
+
+
+def _evidence(score, stability=1.0):
+    score = np.array(score)
+    candidates = np.arange(2, 2 + len(score))
+    best = int(candidates[score.argmax()])
+    ones = np.ones(len(score))
+    return Evidence(candidates, ones, score, stability * ones, score, 1 / candidates, best)
+
+
+def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator = KLSNMF(3, random_state=0).fit(X)
+    for evidence, doubts in (
+        (_evidence([0.1, 0.9, 0.2]), False),
+        (_evidence([0.8, 0.9, 0.2]), True),
+        (_evidence([0.1, 0.9, 0.2], stability=0.5), True),
+    ):
+        estimator.n_clusters_evidence_ = evidence
+        said = findings(run_of(estimator, X))
+        assert said == ([evidence.verdict] if doubts else [])
+        assert findings(run_of(estimator, X, messages=said)) == said
+
+
+def test_the_bend_of_a_curve_fills_the_chart():
+    y = np.array([0.99, 0.98, 0.971, 0.970, 0.969])
+    svg = charts.curve(np.arange(2, 7), y, 4, alt="test")
+    heights = [float(value) for value in re.findall(r'cy="([\d.]+)"', svg)]
+    assert len(heights) == 5
+    assert max(heights) - min(heights) > 100
+    assert svg.count("dot chosen") == 1
 
 
 @pytest.mark.parametrize(

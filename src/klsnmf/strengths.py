@@ -44,9 +44,14 @@ _ROWS = 1000
 def strengths(estimator: Any, X: Matrix) -> Array:  # (n, p) -> (n,)
     """The strength of each sample of the fit, X, in its cluster, between 0 and 1."""
     labels: Labels = estimator.labels_
-    if not isinstance(estimator, LocalSimilarityNMF | Factorization | KMeans):
+    if by_votes(estimator):
         return _votes(X, labels)
     return _of(estimator, X, labels, fitted=True)
+
+
+def by_votes(estimator: Any) -> bool:
+    """Whether strengths are votes of neighbours, for want of anything in the estimator."""
+    return not isinstance(estimator, LocalSimilarityNMF | Factorization | KMeans)
 
 
 def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,), (m,)

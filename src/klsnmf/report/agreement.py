@@ -22,9 +22,27 @@ _LARGEST = 500
 _MIXUPS = 12
 
 
+#: What the scores are, by their names in :func:`klsnmf.metrics.scores`.
+_MEANINGS = {
+    "accuracy": "Each cluster is matched to one label and each label to one cluster, in the best "
+    "way: the share of samples whose cluster and label match.",
+    "nmi": "Normalised mutual information, how much of the labels the clusters tell, and the other "
+    "way round: 1 is all, 0 nothing. Nothing needs to be matched.",
+    "purity": "The share of samples with the label that most of their cluster have. Many small "
+    "clusters are easily pure: compare it only at the same number of clusters.",
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    name: str
+    value: float
+    meaning: str
+
+
 @dataclass(frozen=True)
 class Agreement:
-    scores: dict[str, float]
+    scores: list[Score]
     known: int  # samples with a label
     classes: list[str]
     clusters: list[int]  # in the order of the columns: next to the class they match best
@@ -59,7 +77,7 @@ def agreement(run: Run) -> Agreement | None:
     side = max(ordered.shape)
     large = side > _WIDEST
     return Agreement(
-        metrics.scores(y, labels),
+        _scores(y, labels),
         int(known.sum()),
         [plain(name) for name in names],
         order,
@@ -68,6 +86,21 @@ def agreement(run: Run) -> Agreement | None:
         _picture(ordered) if large and side <= _LARGEST else None,
         _mixups(ordered, names, order, place) if large else [],
     )
+
+
+def _scores(y: Labels, labels: Labels) -> list[Score]:
+    meanings = dict(_MEANINGS)
+    extra = len(np.unique(labels)) - len(np.unique(y))
+    if extra > 0:
+        left = "one cluster is" if extra == 1 else f"{extra} clusters are"
+        meanings["accuracy"] += (
+            f" There are more clusters than labels, so {left} left over and all samples in "
+            f"{'it' if extra == 1 else 'them'} count as errors."
+        )
+    return [
+        Score("NMI" if name == "nmi" else name, value, meanings[name])
+        for name, value in metrics.scores(y, labels).items()
+    ]
 
 
 def commonest(run: Run) -> list[tuple[str, float] | None]:

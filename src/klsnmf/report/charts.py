@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._typing import Array
-from .text import number
+from .text import decimals, number
 
-_WIDTH, _HEIGHT = 320, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 12, 26
+_WIDTH, _HEIGHT = 320, 178
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 12, 34
 
 
 class _Frame:
@@ -43,20 +43,22 @@ class _Frame:
 
     def grid(self, x_title: str) -> str:
         parts = []
-        for value in _round_values(self.y0, self.y1, 4, whole=self.log):
+        heights = _round_values(self.y0, self.y1, 4, whole=self.log)
+        digits = decimals(np.array(heights))
+        for value in heights:
             y = self.up(10**value if self.log else value)
-            word = _power(value) if self.log else number(value)
+            word = _power(value) if self.log else number(value, digits)
             parts.append(
                 f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
                 f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{word}</text>'
             )
         for value in _round_values(self.x0, self.x1, 5, whole=True):
             parts.append(
-                f'<text x="{self.across(value):.1f}" y="{_HEIGHT - 10}" '
+                f'<text x="{self.across(value):.1f}" y="{_HEIGHT - 18}" '
                 f'text-anchor="middle">{number(value)}</text>'
             )
         parts.append(
-            f'<text class="title" x="{_WIDTH - _RIGHT}" y="{_HEIGHT}" '
+            f'<text class="title" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 3}" '
             f'text-anchor="end">{x_title}</text>'
         )
         return "".join(parts)
@@ -112,6 +114,21 @@ def bars(x: Array, y: Array, chosen: int, *, alt: str) -> str:
             f'<rect class="{kind}" x="{frame.across(k) - width / 2:.1f}" '
             f'y="{min(top, base):.1f}" width="{width:.1f}" height="{height:.1f}">'
             f"<title>{int(k)} clusters: {number(value)}</title></rect>"
+        )
+    return _svg(parts, alt)
+
+
+def curve(x: Array, y: Array, chosen: int, *, alt: str) -> str:
+    """As :func:`bars`, for values whose bends count and not their heights: zero may be far off."""
+    frame = _Frame(np.array([x[0] - 0.6, x[-1] + 0.6]), y)
+    places = [(frame.across(k), frame.up(float(value))) for k, value in zip(x, y, strict=True)]
+    points = " ".join(f"{across:.1f},{up:.1f}" for across, up in places)
+    parts = [frame.grid("clusters"), f'<polyline class="line bend" points="{points}"/>']
+    for k, value, (across, up) in zip(x, y, places, strict=True):
+        kind, radius = ("dot chosen", 4.5) if k == chosen else ("dot", 2.5)
+        parts.append(
+            f'<circle class="{kind}" cx="{across:.1f}" cy="{up:.1f}" r="{radius}">'
+            f"<title>{int(k)} clusters: {number(value)}</title></circle>"
         )
     return _svg(parts, alt)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from . import marks
 from .agreement import commonest
 from .pictures import Darkroom, as_uris, darkroom
 from .run import Run
-from .text import number, plain
+from .text import decimals, number, plain
 
 #: The clusters shown one by one; of more, the largest.
 CARDS = 150
@@ -29,6 +29,9 @@ _COLUMNS = 4
 _WORDS = 6
 
 _LONGEST_FEATURE = 32
+
+#: A member of more strength than this is not in doubt.
+SURE = 0.95
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Cluster:
     bars: list[Bar]
     columns: list[str]
     typical: list[Member]
-    doubtful: list[Member]
+    doubtful: list[Member]  # none where all are sure, or there are too few members
+    sure: bool  # whether no member is in doubt
 
     @property
     def colour(self) -> int:
@@ -101,6 +105,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
                 [profile.names[j] for j in columns] if profile else [],
                 [_member(run, i, common, pictures, profile, columns) for i in typical],
                 [_member(run, i, common, pictures, profile, columns) for i in doubtful],
+                bool(run.strength[run.labels == cluster].min() > SURE),
             )
         )
     return found
@@ -113,7 +118,7 @@ def _gallery(run: Run, cluster: int, count: int) -> tuple[Labels, Labels]:
     order = members[np.lexsort((_distance(run, members), -run.strength[members]))]
     typical = order[: min(count, (len(order) + 1) // 2)]
     doubtful = order[::-1][: min(count, len(order) // 2)]
-    return typical, doubtful
+    return typical, doubtful[run.strength[doubtful] <= SURE]
 
 
 def _distance(run: Run, members: Labels) -> Array:  # (m,)
@@ -178,6 +183,7 @@ class Profile:
     mean: Array  # (p,)
     deviations: Array  # (k, p)
     words: bool  # samples have few features each: they show their own, not the cluster's
+    seen: dict[int, int | None] = field(default_factory=dict)  # decimals by feature
 
     @staticmethod
     def of(run: Run) -> Profile:
@@ -224,7 +230,15 @@ class Profile:
     def values(self, run: Run, i: int, columns: list[int]) -> list[str]:
         if not self.words:
             row = np.asarray(run.X[i], dtype=np.float64)
-            return ["?" if np.isnan(row[j]) else number(row[j]) for j in columns]
+            return [
+                "?" if np.isnan(row[j]) else number(row[j], self.decimals(run, j)) for j in columns
+            ]
         row = sparse.coo_array(run.X[[i]])
         most = np.argsort(-np.abs(row.data), kind="stable")[:_WORDS]
         return [self.names[j] for j in row.col[most]]
+
+    def decimals(self, run: Run, j: int) -> int | None:
+        """Of all values of feature j, in all clusters."""
+        if j not in self.seen:
+            self.seen[j] = decimals(np.asarray(run.X[:, j], dtype=np.float64))
+        return self.seen[j]

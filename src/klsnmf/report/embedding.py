@@ -3,27 +3,34 @@
 t-SNE of the leading principal components: of 10 neighbours in the plane it keeps more true ones
 than two principal components or two eigenvectors of a neighbour graph do (trustworthiness on 1797
 digits 0.99, against 0.83 and 0.93). It knows nothing of the clusters, so it cannot flatter them.
+It shows what the method saw: what is far apart for the one is not made near by the other.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
 from sklearn.manifold import TSNE
-from sklearn.preprocessing import normalize, scale
+from sklearn.preprocessing import normalize
 
-from .._typing import Array, Labels
+from .._typing import Array, Labels, Matrix
 from ..threads import threads_for
 from .run import Run
+from .text import percent, plain
 
 _COMPONENTS = 30
 _ITERATIONS = 500
 
 #: With fewer samples there are no neighbourhoods to keep.
 _FEWEST = 12
+
+#: A column with this share of the variance or more is named: it decides alone what is near.
+_RULES = 0.5
 
 
 def sample(run: Run, most: int) -> Labels:
@@ -39,15 +46,24 @@ def sample(run: Run, most: int) -> Labels:
     return np.concatenate(chosen)
 
 
-def plane(run: Run, which: Labels) -> tuple[Array, str]:
-    """Positions of these samples, of shape (m, 2), and what they are, in words."""
-    if not run.kernel_only and run.X.shape[1] == 2:
-        return run.rows(which), "the two features as they are"
-    Z = _components(run, which)
+@dataclass(frozen=True)
+class Plane:
+    positions: Array  # (m, 2)
+    kind: str  # what the plane is, in words
+    source: str  # what it is drawn from, in words
+
+
+def plane(run: Run, which: Labels) -> Plane:
+    """Positions of these samples."""
+    rows = _seen(run, which)
+    source = _source(run, rows)
+    if not run.kernel_only and not _unit_rows(run) and run.X.shape[1] == 2:
+        return Plane(run.rows(which), "the two features", source)
+    Z = _components(run, rows)
     if len(Z) < _FEWEST or Z.shape[1] < 3:
         flat = np.zeros((len(Z), 2))
         flat[:, : min(2, Z.shape[1])] = Z[:, :2]
-        return flat, "the leading principal components"
+        return Plane(flat, "the leading principal components", source)
     # One thread: with other work on the machine, those of t-SNE wait for each other without end.
     with warnings.catch_warnings(), threads_for(0):
         warnings.simplefilter("ignore")  # of samples that are all alike, for example
@@ -59,34 +75,58 @@ def plane(run: Run, which: Labels) -> tuple[Array, str]:
         )
         flat = np.asarray(tsne.fit_transform(Z), dtype=np.float64)
         # Turned so that the longer side lies across the page.
-        return PCA(2).fit_transform(flat), "a t-SNE map"
+        return Plane(PCA(2).fit_transform(flat), "a t-SNE map", source)
 
 
-def _components(run: Run, which: Labels) -> Array:
-    """Leading principal components, of the samples as the method saw them."""
-    count = min(_COMPONENTS, len(which) - 1, run.X.shape[1])
+def _unit_rows(run: Run) -> bool:
+    """Whether the fit scaled every sample to unit length."""
+    return getattr(run.estimator, "row_norm_", None) == "l2"
+
+
+def _seen(run: Run, which: Labels) -> Matrix:
+    """These samples as the method saw them, (m, p), in another unit, or their kernel, (m, m)."""
+    if run.kernel_only:
+        K = run.X[which][:, which]
+        K = K.toarray() if sparse.issparse(K) else np.asarray(K, dtype=np.float64)
+        return (K + K.T) / 2
+    rows: Any = run.X[which] if sparse.issparse(run.X) else run.rows(which)
+    # One factor for all, so that no square overflows; it moves nothing on the map.
+    rows = rows / max(float(abs(rows).max()), float(np.finfo(np.float64).tiny))
+    seen: Matrix = normalize(rows) if _unit_rows(run) else rows
+    return seen
+
+
+def _source(run: Run, rows: Matrix) -> str:
+    if run.kernel_only:
+        return "the kernel matrix that the method was given"
+    length = " at unit length," if _unit_rows(run) else ""
+    words = f"the samples{length} as the method saw them"
+    if sparse.issparse(rows) or run.image_shape is not None or rows.shape[1] == 1:
+        return words
+    variance = rows.var(axis=0)
+    share = float(variance.max() / max(float(variance.sum()), float(np.finfo(np.float64).tiny)))
+    if share < _RULES:
+        return words
+    largest = int(variance.argmax())
+    name = run.features[largest] if run.features is not None else f"feature {largest}"
+    return f"{words}: {plain(name)}, with {percent(share)} of the variance, counts most"
+
+
+def _components(run: Run, rows: Matrix) -> Array:
+    """Leading principal components."""
+    count = min(_COMPONENTS, rows.shape[0] - 1, rows.shape[1])
     if count < 1:
-        return np.zeros((len(which), 1))
+        return np.zeros((rows.shape[0], 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples that are all alike
         if run.kernel_only:
-            K = run.X[which][:, which]
-            K = K.toarray() if sparse.issparse(K) else np.asarray(K, dtype=np.float64)
             solver = KernelPCA(count, kernel="precomputed", random_state=0)
-            return _finite(solver.fit_transform((K + K.T) / 2))
-        rows = run.X[which]
-        unit_rows = getattr(run.estimator, "row_norm_", None) == "l2"
+            return _finite(solver.fit_transform(rows))
         if sparse.issparse(rows):
-            rows = normalize(rows) if unit_rows else rows
             count = min(count, min(rows.shape) - 1)
             if count < 1:
                 return rows.toarray()
             return _finite(TruncatedSVD(count, random_state=0).fit_transform(rows))
-        rows = run.rows(which)
-        if unit_rows:
-            rows = normalize(rows)
-        elif run.image_shape is None:
-            rows = scale(rows)  # columns of a table have units of their own
         return _finite(PCA(count, random_state=0).fit_transform(rows))
 
 

@@ -35,6 +35,9 @@ def findings(run: Run) -> list[str]:
             f"Only {filled} of {run.n_clusters} clusters have samples: ask for fewer clusters."
         )
     said.extend(_tiny(run))
+    evidence = getattr(estimator, "n_clusters_evidence_", None)
+    if evidence is not None and not evidence.clear and evidence.verdict not in heard:
+        said.append(evidence.verdict)
     return said
 
 

@@ -68,20 +68,36 @@ def evidence(estimator: Any) -> list[Chart]:
     if found is None or len(found.candidates) == 0:
         return []
     parts = (
-        ("Score", found.score, "Gap, its share of the way up to 1, and stability multiplied."),
-        ("Gap between eigenvalues", found.eigengap, "A large gap after k speaks for k clusters."),
+        (
+            "Score",
+            found.score,
+            charts.bars,
+            "Gap, its share of the way up to 1, and stability multiplied.",
+        ),
+        (
+            "Gap between eigenvalues",
+            found.eigengap,
+            charts.bars,
+            "A large gap after k speaks for k clusters.",
+        ),
         (
             "Stability",
             found.stability,
+            charts.bars,
             "Whether parts of the samples give the same clusters: 1 is always.",
         ),
-        ("Objective left", found.objective, "It falls with every cluster; look for the bend."),
+        (
+            "Objective left",
+            found.objective,
+            charts.curve,
+            "It falls with every cluster; look for the bend. The axis does not begin at 0.",
+        ),
     )
     return [
         Chart(
             title,
             words,
-            charts.bars(
+            draw(
                 np.asarray(found.candidates),
                 np.asarray(values, float),
                 found.chosen,
@@ -89,5 +105,5 @@ def evidence(estimator: Any) -> list[Chart]:
             ),
             [],
         )
-        for title, values, words in parts
+        for title, values, draw, words in parts
     ]

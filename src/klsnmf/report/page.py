@@ -14,10 +14,11 @@ import numpy as np
 
 from .. import __version__
 from ..methods import DETAILS
+from ..strengths import NEIGHBORS, by_votes
 from ..writing import write_whole
 from . import marks, text
 from .agreement import agreement
-from .clusters import CARDS, MANY, clusters
+from .clusters import CARDS, MANY, SURE, clusters
 from .findings import findings
 from .fitted import evidence, history
 from .pictures import darkroom
@@ -91,14 +92,18 @@ def _once(run: Run) -> dict[str, Any]:
         "p": run.X.shape[1],
         "k": run.n_clusters,
         "cards": CARDS,
+        "sure": SURE,
         "many": run.n_clusters > MANY,
         "strength": float(np.median(run.strength)),
         **_look(run),
+        "votes": NEIGHBORS if by_votes(estimator) else None,
         "findings": findings(run),
+        "notes": [text.plain(note, 600) for note in run.notes],
         "similarity": similarity(run),
         "agreement": agreement(run),
         "history": history(estimator),
         "evidence": evidence(estimator),
+        "choice": getattr(estimator, "n_clusters_evidence_", None),
         "verdict": getattr(estimator, "verdict_", ""),
         "params": [
             (name, text.setting(value), text.setting(value) != text.setting(defaults.get(name)))

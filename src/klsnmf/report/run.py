@@ -33,7 +33,8 @@ class Run:
     strength : ndarray of shape (n_samples,)
         How clearly a sample belongs to its cluster, from 0 to 1.
     seconds : how long the fit took
-    messages : warnings of the fit, in words
+    messages : warnings, in words
+    notes : what else there is to say of the data and the files, in words: no reason to worry
     """
 
     name: str
@@ -48,6 +49,7 @@ class Run:
     strength: Array
     seconds: float
     messages: Sequence[str]
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         n, p = self.X.shape

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
+from .._typing import Array
 from . import embedding, marks
 from .clusters import MANY
 from .pictures import Sheet, darkroom, sheet
@@ -15,6 +17,9 @@ from .text import plain
 #: The side of the map in units of its own, and the room left at the edges.
 SIDE = 640
 _EDGE = 22
+
+#: Where a number stands, this share of the cluster is nearer than anywhere else in it.
+_CROWD = 0.25
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Group:
 class Map:
     groups: list[Group]
     kind: str  # what the plane is, in words
+    source: str  # what it is drawn from, in words
     shown: int
     width: int
     height: int
@@ -57,12 +63,13 @@ class Map:
 def scatter(run: Run, most: int, budget: int) -> Map:
     """A map of about ``most`` samples; their pictures take about ``budget`` characters."""
     which = embedding.sample(run, most)
-    positions, kind = embedding.plane(run, which)
+    plane = embedding.plane(run, which)
+    positions = plane.positions
     low = positions.min(axis=0)
     extent = positions.max(axis=0) - low
     # One scale for both directions, and no more paper than is needed.
     unit = (SIDE - 2 * _EDGE) / max(float(extent.max()), float(np.finfo(np.float32).tiny))
-    height = int(np.clip(extent[1] * unit + 2 * _EDGE, 0.5 * SIDE, SIDE))
+    height = int(np.clip(extent[1] * unit + 2 * _EDGE, 0.3 * SIDE, SIDE))
     room = np.array([SIDE, height]) - extent * unit
     positions = (positions - low) * unit + room / 2
     positions[:, 1] = height - positions[:, 1]
@@ -70,16 +77,23 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     for cluster in np.unique(run.labels[which]):
         inside = np.flatnonzero(run.labels[which] == cluster)
         points = [_point(run, int(which[i]), *positions[i]) for i in inside]
-        # The number stands at a point of the cluster that is in the middle of the others.
-        near = np.abs(positions[inside] - np.median(positions[inside], axis=0)).sum(axis=1)
-        x, y = positions[inside[near.argmin()]]
+        x, y = positions[inside[densest(positions[inside])]]
         if run.n_clusters > MANY:  # small groups would vanish below their numbers
             y = max(positions[inside, 1].min() - 11, 8.0)
         groups.append(Group(int(cluster), points, float(x), float(y)))
     pictures = None
     if run.image_shape is not None:
         pictures = sheet(darkroom(run).develop(run.rows(which)), budget)
-    return Map(groups, kind, len(which), SIDE, height, pictures)
+    return Map(groups, plane.kind, plane.source, len(which), SIDE, height, pictures)
+
+
+def densest(points: Array) -> int:  # (m, 2)
+    """The point in the thick of the others.
+
+    A cluster can lie on the map in several pieces, and its middle where it has no points.
+    """
+    near = np.sort(cdist(points, points), axis=1)[:, : 1 + int(np.ceil(_CROWD * len(points)))]
+    return int(near.mean(axis=1).argmin())
 
 
 def _point(run: Run, i: int, x: float, y: float) -> Point:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Array
+
 #: Names longer than this lose their middle: file names differ at both ends.
 LONGEST = 60
 
@@ -27,14 +29,35 @@ def plain(text: Any, longest: int = LONGEST) -> str:
     return "".join("\ufffd" if unicodedata.category(c) in _INVISIBLE else c for c in text)
 
 
-def number(value: float) -> str:
-    """Four digits, and no exponent unless it is needed."""
+def number(value: float, decimals: int | None = None) -> str:
+    """With so many decimals; without a number of them four digits, and an exponent if needed."""
     value = float(value)
     if not np.isfinite(value):
         return "not a number" if np.isnan(value) else ("∞" if value > 0 else "−∞")
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")
+    if decimals is None or abs(value) >= 1e15:
+        whole = value == int(value) and abs(value) < 1e15
+        shown = f"{int(value):,}" if whole else f"{value:.4g}"
+    else:
+        shown = f"{value:,.{decimals}f}"
+        shown = shown if shown.strip("-0.") else shown.lstrip("-")  # no minus before zeros
+    return shown.replace(",", "\u202f").replace("-", "−")
+
+
+def decimals(column: Array) -> int | None:  # (n,)
+    """How many decimals all numbers of a column are shown with; None if they need exponents.
+
+    As many as give a large one of them four digits, and no more than the numbers have themselves.
+    """
+    sizes = np.abs(column[np.isfinite(column)])
+    sizes = sizes[sizes > 0]
+    if not sizes.size:
+        return 0
+    large = float(np.quantile(sizes, 0.9))
+    if not 1e-3 <= large < 1e15:
+        return None
+    most = max(0, 3 - int(np.floor(np.log10(large))))
+    enough = (d for d in range(most) if np.abs(sizes - np.round(sizes, d)).max() <= 1e-9 * large)
+    return next(enough, most)
 
 
 def percent(share: float) -> str:

@@ -87,6 +87,14 @@
     show(next);
   });
 
+  // On a phone lists of members begin short; the style sheet says where.
+  document.querySelectorAll("button.more").forEach((button) =>
+    button.addEventListener("click", () => {
+      button.setAttribute("aria-expanded", "true");
+      button.closest(".scroll").classList.add("whole");
+    }),
+  );
+
   const buttons = [...document.querySelectorAll(".legend button")];
   buttons.forEach((button) =>
     button.addEventListener("click", () => {
