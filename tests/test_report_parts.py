@@ -264,9 +264,9 @@ def test_a_column_of_large_numbers_rules_the_map_and_is_named(size):
 
 def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():
     rng = np.random.default_rng(0)
-    piece = np.repeat([0, 1, 2], [40, 30, 1])
-    X = np.array([[0, 0], [100, 0], [50, 0]])[piece] + rng.normal(size=(71, 2))
-    labels = np.append(np.zeros(71, int), 1)
+    piece = np.repeat([0, 1, 2], [30, 30, 3])  # the median is in the last
+    X = np.array([[0, 0], [100, 0], [50, 0]])[piece] + rng.normal(size=(63, 2))
+    labels = np.append(np.zeros(63, int), 1)
     (first, _) = scatter(run_of(_by_hand(labels), np.vstack([X, [[50, 90]]])), 100, 0).groups
     apart = sorted(abs(first.x - point.x) + abs(first.y - point.y) for point in first.points)
     assert apart[0] == 0
