@@ -36,7 +36,12 @@ def findings(run: Run) -> list[str]:
         )
     said.extend(_tiny(run))
     evidence = getattr(estimator, "n_clusters_evidence_", None)
-    if evidence is not None and not evidence.clear and evidence.verdict not in heard:
+    # The command may have said it already, and have gone on with an option of its own.
+    if (
+        evidence is not None
+        and not evidence.clear
+        and evidence.verdict.removesuffix(".") not in heard
+    ):
         said.append(evidence.verdict)
     return said
 
