@@ -13,18 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 from scipy import sparse
 from scipy.io import mmwrite, savemat
 
 from klsnmf import METHODS
-from klsnmf.commands import klsnmf
 from klsnmf.commands.options import METHOD_NAMES
 from klsnmf.commands.results import harmless
 from klsnmf.commands.working import _Lines
 from klsnmf.metrics import accuracy
 
+from .command_runs import labels_of, names, rows_of, run, words, write_csv
 from .helpers import blobs
 
 N, K, P = 60, 3, 6
@@ -39,39 +38,6 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def samples():
     return blobs(N, K, P, seed=0)
-
-
-def run(*arguments, code=0):
-    """The standard output, and the standard error, of a command that ends with this exit code."""
-    result = CliRunner().invoke(klsnmf, [str(each) for each in arguments])
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
-
-
-def rows_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def labels_of(folder):
-    return np.array([int(row["cluster"]) for row in rows_of(Path(folder, "labels.csv"))])
-
-
-def write_csv(path, X, delimiter=",", **more):
-    names = [f"f{j}" for j in range(X.shape[1])]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow([*more, *names])
-        for i, row in enumerate(X.tolist()):
-            writer.writerow([*(values[i] for values in more.values()), *row])
-
-
-def names(n=N):
-    return [f"sample {i}" for i in range(n)]
-
-
-def words(y):
-    return [f"class {label}" for label in y]
 
 
 def write_images(folder, X, y, side=(2, 3)):
@@ -171,7 +137,8 @@ def test_cluster_and_predict(kind, samples, folder):
         assert [row["id"] for row in rows] == names()
     again = run("predict", "mine-clusters", data, "--quiet")[0]
     assert again == (results / "labels.csv").read_text()
-    assert run("predict", results / "model.npz", data, "--out", "new.csv")[0] == ""
+    shown, _ = run("predict", results / "model.npz", data, "--out", "new.csv")
+    assert shown == f"{N} samples written to new.csv\n"
     assert Path("new.csv").read_text() == again
     found = json.loads(run("predict", results, data, "--json")[0])
     assert [each["cluster"] for each in found] == labels_of(results).tolist()
@@ -211,7 +178,8 @@ def test_every_method(method, samples):
         assert labels_of("mine-clusters").max() == K - 1
         assert "cannot place new samples" in error
         assert not Path("mine-clusters/model.npz").exists()
-        assert "klsnmf cluster" in run("predict", "mine-clusters", "mine.npy", code=3)[1]
+        _, error = run("predict", "mine-clusters", "mine.npy", code=3)
+        assert "spectral cannot place new samples" in error
     else:
         assert accuracy(y, labels_of("mine-clusters")) > 0.9
         found = [int(row.split(",")[1]) for row in _predicted("mine-clusters", "mine.npy")]
@@ -246,11 +214,19 @@ def test_gaps_are_for_wnmf(samples):
     write_csv("gaps.csv", X)
     Path("gaps.csv").write_text(Path("gaps.csv").read_text().replace("nan", ""))
     _, error = run("cluster", "gaps.csv", "-k", K, code=3)
-    assert "gaps.csv, line 6, column 'f2': the value is missing" in error
+    assert "gaps.csv has 1 missing value, in line 6, column 'f2'. Fill it in" in error
     assert "--method wnmf" in error
+    _, error = run("compare", "gaps.csv", "-k", K, code=3)
+    assert "line 6, column 'f2'" in error
+    assert "--methods wnmf" in error
     run("cluster", "gaps.csv", "-k", K, "--method", "wnmf")
     assert accuracy(y, labels_of("gaps-clusters")) == 1
     run("predict", "gaps-clusters", "gaps.csv")
+    write_csv("full.csv", np.nan_to_num(X))
+    run("cluster", "full.csv", "-k", K)
+    _, error = run("predict", "full-clusters", "gaps.csv", code=3)
+    assert "line 6, column 'f2'" in error
+    assert "--method" not in error
     _, error = run("cluster", "gaps.csv", "--method", "wnmf", code=3)
     assert "Give it: -k NUMBER" in error
 
@@ -290,7 +266,9 @@ def test_quiet_and_notes(samples):
     write_csv("mine.csv", X, remark=["text"] * N)
     shown, error = run("cluster", "mine.csv", "-k", K)
     assert "Note: Left out, because they hold text: 'remark'." in error
-    assert shown.splitlines()[0].split("\t")[0] == "0"
+    lines = shown.splitlines()
+    assert lines[0] == "cluster\tsamples\tmedian strength"
+    assert lines[1].split("\t")[0] == "0"
     assert run("cluster", "mine.csv", "-k", K, "--quiet") == ("", "")
 
 
@@ -379,8 +357,9 @@ def test_compare_without_classes(samples):
     shown, _ = run("compare", "mine.npy", "-k", "auto", "--methods", "kmeans,cnmf", "--seeds", 2)
     rows = [line.split("\t") for line in shown.splitlines()]
     assert rows[0] == ["mine.npy: 60 samples, 3 clusters, 2 seeds"]
-    assert [row[0] for row in rows[1:3]] == ["kmeans", "cnmf"]
-    assert rows[1][1] == "1.000"
+    assert rows[1] == ["method", "stability", "seconds", "remark"]
+    assert [row[0] for row in rows[2:4]] == ["kmeans", "cnmf"]
+    assert rows[2][1] == "1.000"
     assert rows[-1][:4] == ["kmeans", "cnmf", "1.000", "1.000"]
 
 
@@ -416,6 +395,10 @@ def test_a_method_that_cannot_does_not_stop_the_others(samples):
         ["cluster", "mine.npy", "--method", "magic"],
         ["cluster", "mine.npy", "--seed", "-1"],
         ["cluster", "--dataset", "digits", "--columns", "a"],
+        ["cluster", "--dataset", "mnist"],
+        ["cluster", "mine.npy", "--scale", "log"],
+        ["cluster", "mine.npy", "--scale", "standard", "--method", "gnmf"],
+        ["cluster", "mine.npy", "--max-iter", "0"],
         ["predict", "model.npz"],
         ["compare", "mine.npy", "--methods", "kmeans,magic"],
         ["compare", "mine.npy", "--methods", ","],

@@ -100,6 +100,41 @@ def test_wrong_tables(content, choice, expected):
     assert expected in str(refusal.value)
 
 
+def test_all_words_among_numbers_are_counted():
+    content = "a,b,c\n" + "1,2,3\n" * 5 + "1,x,3\ny,z,3\n"
+    with pytest.raises(InputError) as refusal:
+        table("a.csv", content)
+    assert "a.csv, line 7, column 'b': 'x' is not a number" in str(refusal.value)
+    assert "the first of 3 such cells in 2 columns ('a', 'b'). Correct them" in str(refusal.value)
+
+
+def test_all_gaps_are_counted():
+    content = "a,b\n1,2\n,\n3,\n4,5\n"
+    with pytest.raises(InputError) as refusal:
+        table("a.csv", content).require_numbers(gaps=False)
+    expected = "a.csv has 3 missing values in 2 rows, first line 3, column 'a'. Fill them in, or "
+    assert str(refusal.value).startswith(expected)
+    matrix = sparse.csr_array([[0, 1.0], [np.nan, 0], [np.inf, np.inf]])
+    sparse.save_npz("a.npz", matrix)
+    with pytest.raises(InputError, match=r"1 missing value, in row 2, column 1\. Fill it in"):
+        read(Path("a.npz"), Choice()).require_numbers(gaps=False)
+    with pytest.raises(InputError, match="2 infinite values in 1 row, first row 3, column 1"):
+        read(Path("a.npz"), Choice()).require_numbers(gaps=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_unicode_text_of_spreadsheets(encoding):
+    Path("a.csv").write_bytes("a,b\n1,2\n".encode(encoding))
+    with pytest.raises(InputError, match=r"a\.csv is text in UTF-16. Save .* UTF-8"):
+        read(Path("a.csv"), Choice())
+
+
+def test_a_spreadsheet_is_saved_as_csv():
+    Path("a.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"a\.xlsx .* Save the sheet as CSV\."):
+        read(Path("a.xlsx"), Choice())
+
+
 def test_text_in_another_encoding():
     Path("a.csv").write_bytes("grün,b\n1,2\n".encode("latin-1"))
     with pytest.raises(InputError, match=r"a\.csv, after line 0: this is not text in UTF-8"):
@@ -359,7 +394,7 @@ def test_images_of_many_kinds():
     assert found.image_shape == (3, 4)
     assert found.X.dtype == np.float32
     np.testing.assert_array_equal(found.X[:, 0], [10, 30, 255, 20])
-    assert found.messages == ["1 files in p are no images and were left out."]
+    assert found.messages == ["1 file in p is no image and was left out: 'notes.txt'."]
     picture("p/e.gif", "RGB", (4, 3), (200, 0, 0))
     assert read(Path("p"), Choice(label_column="folder")).image_shape == (3, 4, 3)
     found = read(Path("p"), Choice(label_column="folder"))
@@ -410,6 +445,31 @@ def test_a_cut_image():
     Path("p/a.png").write_bytes(whole[:1000])
     with pytest.raises(InputError, match=r"p/a\.png is not a sound image"):
         read(Path("p"), Choice())
+
+
+def test_broken_images_are_told_together_or_left_out():
+    for i in range(4):
+        picture(f"p/good {i}.png", "L", (4, 3), i)
+    noise = np.random.default_rng(0).integers(0, 255, (50, 50), np.uint8)
+    Image.fromarray(noise).save("p/cut.jpg")  # whose beginning is sound
+    Path("p/cut.jpg").write_bytes(Path("p/cut.jpg").read_bytes()[:1000])
+    for i in range(5):
+        Path(f"p/text {i}.png").write_text("text")
+    with pytest.raises(InputError) as refusal:
+        read(Path("p"), Choice())
+    assert "6 of 10 images in p cannot be used: p/cut.jpg is not a sound" in str(refusal.value)
+    assert "p/text 3.png is not a sound image (its kind is not known); and 1 more." in str(
+        refusal.value
+    )
+    found = read(Path("p"), Choice(skip_broken=True))
+    assert found.ids == [f"good {i}.png" for i in range(4)]
+    np.testing.assert_array_equal(found.X[:, 0], np.arange(4))
+    assert found.image_shape == (3, 4)
+    assert found.messages[0].startswith("6 of 10 images in p cannot be used: ")
+    for i in range(4):
+        Path(f"p/good {i}.png").unlink()
+    with pytest.raises(InputError, match="6 of 6 images in p cannot be used"):
+        read(Path("p"), Choice(skip_broken=True))
 
 
 # ---------------------------------------------------------------------- wrong files of all kinds

@@ -52,7 +52,9 @@ class _ShortErrors(click.Group):
             if not isinstance(error, _EXPLAINED):
                 text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."
             code = getattr(error, "exit_code", 1)
-            raise _Failure(f"{printable(text)} (klsnmf --debug shows where.)", code) from error
+            # Where in the program helps with mistakes of the program, not with those in data.
+            hint = " (klsnmf --debug shows where.)" if code == 1 else ""
+            raise _Failure(f"{printable(text)}{hint}", code) from error
 
 
 @click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})

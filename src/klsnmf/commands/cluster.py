@@ -5,29 +5,61 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..words import plural
 from . import options
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from ..inputs import Table
+    from ..inputs import Choice, Table
+    from ..inputs.scaling import Scale
     from .fits import Fitted
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the user asked for."""
+
+    data: Path | None
+    dataset: str | None
+    wanted: Choice
+    k: int | str
+    method: str
+    seed: int
+    scale: str
+    max_iter: int | None
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """The line that does it again."""
+        words = ["--dataset", str(self.dataset)] if self.data is None else [str(self.data)]
+        words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
+        if self.wanted.columns:
+            words += ["--columns", ",".join(self.wanted.columns)]
+        if self.wanted.id_column:
+            words += ["--id-column", self.wanted.id_column]
+        if self.wanted.label_column:
+            words += ["--label-column", self.wanted.label_column]
+        if self.scale != "none":
+            words += ["--scale", self.scale]
+        if self.max_iter is not None:
+            words += ["--max-iter", str(self.max_iter)]
+        if self.wanted.skip_broken:
+            words.append("--skip-broken")
+        return shlex.join(["klsnmf", "cluster", *words, "--out", str(self.folder)])
 
 
 @click.command()
 @options.data
 @options.clusters
-@click.option(
-    "--method",
-    type=click.Choice(options.METHOD_NAMES),
-    default="kls-nmf",
-    show_default=True,
-    help="How to cluster.",
-)
+@options.method
+@options.max_iter
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option(
     "--out",
@@ -35,7 +67,7 @@ if TYPE_CHECKING:
     help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
 )
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
-@options.quiet
+@options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
 def cluster(
     data: Path | None,
@@ -43,8 +75,11 @@ def cluster(
     columns: Sequence[str],
     id_column: str | None,
     label_column: str | None,
+    scale: str,
+    skip_broken: bool,
     k: int | str,
     method: str,
+    max_iter: int | None,
     seed: int,
     out: Path | None,
     force: bool,
@@ -57,41 +92,63 @@ def cluster(
     .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
     cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
     """
-    from .results import SUMMARY, explained, result_folder, write_labels
+    from .results import SUMMARY, earlier, explained, result_folder, write_labels
     from .working import working
 
-    wanted = options.choice(columns, id_column, label_column)
+    wanted = options.choice(columns, id_column, label_column, skip_broken)
+    folder = out or _default_folder(data, dataset)
+    asked = _Asked(data, dataset, wanted, k, method, seed, scale, max_iter, folder)
+    _require_sign(asked)
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
         table = options.read(data, dataset, wanted)
-        folder = out or _default_folder(data, dataset)
+        before = earlier(folder)
         with result_folder(folder, force=force) as aside:
             from ..strengths import strengths
             from .fits import fit
+            from .tables import prepared
 
+            table, scaling = prepared(table, wanted, scale)
             display.title(f"Clustering {table.name} by {method}")
-            fitted = fit(method, k, seed, table)
+            fitted = fit(method, k, seed, table, max_iter)
             display.title("Measuring strengths")
             strength = strengths(fitted.estimator, table.X)
-            command = _command(data, dataset, wanted, k, method, seed, folder)
-            summary = _summary(table, method, command, fitted, strength)
+            summary = _summary(table, asked, fitted, strength)
             display.title(f"Writing {folder}")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     write_labels(file, table.ids, fitted.estimator.labels_, strength)
-                summary["messages"] += _write_model(fitted.estimator, aside, method, table, wanted)
+                summary["messages"] += _write_model(fitted.estimator, aside, asked, table, scaling)
                 summary["messages"] += _write_report(
-                    table, method, command, fitted, strength, summary["messages"], aside
+                    table, asked, fitted, strength, summary["messages"], aside
                 )
                 summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
                 summary["folder"] = str(folder)
                 (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     if not quiet:
-        show_notes(summary["messages"])
+        show_notes([*summary["messages"], *_replaced(before, asked)])
     if as_json:
         show_json(summary)
     elif not quiet:
-        _show(summary)
+        _show(summary, table)
+
+
+def _require_sign(asked: _Asked) -> None:
+    from ..methods import DETAILS
+
+    if asked.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
+        raise click.UsageError(
+            f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
+            "out, or use another method, such as kls-nmf or semi-nmf."
+        )
+
+
+def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
+    """A note if results of another command were in the folder."""
+    if before is None or before.get("command") == asked.command:
+        return []
+    made = str(before.get("command"))[:300]
+    return [f"The earlier results in {asked.folder} were replaced. They came from: {made}"]
 
 
 def _default_folder(data: Path | None, dataset: str | None) -> Path:
@@ -101,29 +158,31 @@ def _default_folder(data: Path | None, dataset: str | None) -> Path:
     return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
 
 
-def _write_model(estimator: Any, folder: Path, method: str, table: Table, wanted: Any) -> list[str]:
+def _write_model(
+    estimator: Any, folder: Path, asked: _Asked, table: Table, scaling: Scale | None
+) -> list[str]:
     """The model, where it would be of use; else why there is none."""
     from ..saving import can_save, save
 
     if not can_save(estimator):
-        return [f"There is no model.npz: {method} cannot place new samples."]
+        return [f"There is no model.npz: {asked.method} cannot place new samples."]
     save(
         estimator,
         folder / "model.npz",
-        method=method,
+        method=asked.method,
         n_features=int(table.X.shape[1]),
         features=None if table.features is None else list(table.features),
-        columns=wanted.columns,
-        id_column=wanted.id_column,
+        columns=asked.wanted.columns,
+        id_column=asked.wanted.id_column,
         image_shape=None if table.image_shape is None else list(table.image_shape),
+        scale=None if scaling is None else {"mean": scaling.mean, "spread": scaling.spread},
     )
     return []
 
 
 def _write_report(
     table: Table,
-    method: str,
-    command: str,
+    asked: _Asked,
     fitted: Fitted,
     strength: Any,
     messages: Sequence[str],
@@ -135,8 +194,8 @@ def _write_report(
 
         run = report.Run(
             name=table.name,
-            command=command,
-            method=method,
+            command=asked.command,
+            method=asked.method,
             estimator=fitted.estimator,
             X=table.X,
             ids=table.ids,
@@ -155,61 +214,46 @@ def _write_report(
     return []
 
 
-def _command(
-    data: Path | None,
-    dataset: str | None,
-    wanted: Any,
-    k: int | str,
-    method: str,
-    seed: int,
-    folder: Path,
-) -> str:
-    """The line that does it again."""
-    words = ["klsnmf", "cluster", *(["--dataset", str(dataset)] if data is None else [str(data)])]
-    words += ["-k", str(k), "--method", method, "--seed", str(seed)]
-    if wanted.columns:
-        words += ["--columns", ",".join(wanted.columns)]
-    if wanted.id_column:
-        words += ["--id-column", wanted.id_column]
-    if wanted.label_column:
-        words += ["--label-column", wanted.label_column]
-    return shlex.join([*words, "--out", str(folder)])
-
-
-def _summary(
-    table: Table, method: str, command: str, fitted: Fitted, strength: Any
-) -> dict[str, Any]:
+def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
     import numpy as np
 
     from .. import __version__
-    from .fits import scores_of
+    from .fits import doubts, facts, has_max_iter, scores_of
     from .results import MADE_BY
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
-    means = np.bincount(labels, weights=strength) / np.maximum(sizes, 1)
+    medians = [np.median(strength[labels == c]) if size else 0 for c, size in enumerate(sizes)]
+    messages = [*table.messages, *doubts(fitted.evidence), *fitted.messages]
+    if asked.max_iter is not None and not has_max_iter(asked.method):
+        messages.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
     return {
         "made_by": MADE_BY,
         "klsnmf": __version__,
         "data": table.name,
-        "command": command,
-        "method": method,
+        "command": asked.command,
+        "method": asked.method,
         "n_samples": int(table.X.shape[0]),
         "n_features": int(table.X.shape[1]),
+        "columns": None if table.features is None else list(table.features),
+        "scale": asked.scale,
         "n_clusters": len(sizes),
+        "evidence": facts(fitted.evidence),
         "sizes": sizes.tolist(),
-        "strengths": [round(float(mean), 4) for mean in means],
+        "strengths": [round(float(median), 4) for median in medians],
         "scores": scores_of(table, labels),
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
         "ended": getattr(fitted.estimator, "verdict_", None),
         "seconds": round(fitted.seconds, 3),
-        "messages": [*table.messages, *fitted.messages],
+        "messages": messages,
     }
 
 
-def _show(summary: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any], table: Table) -> None:
+    from .tables import columns_used
+
     show_table(
-        ["cluster", "samples", "mean strength"],
+        ["cluster", "samples", "median strength"],
         [
             [cluster, size, f"{strength:.2f}"]
             for cluster, (size, strength) in enumerate(
@@ -222,8 +266,13 @@ def _show(summary: dict[str, Any]) -> None:
             ["score", "value"],
             [[name, f"{value:.3f}"] for name, value in summary["scores"].items()],
         )
+    if used := columns_used(table):
+        click.echo(printable(used))
+    if summary["evidence"] and summary["evidence"]["clear"]:
+        click.echo(summary["evidence"]["verdict"])
     click.echo(
-        f"{summary['n_samples']} samples in {summary['n_clusters']} clusters, "
+        f"{plural(summary['n_samples'], 'sample')} in "
+        f"{plural(summary['n_clusters'], 'cluster')}, "
         f"{summary['seconds']:.1f} s. Results are in {printable(summary['folder'])}: "
         f"{', '.join(summary['files'])}"
     )

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..words import plural
 from . import options
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..inputs import Table
+    from ..selection import Evidence
 
 #: The methods that are compared when none is named: one of each kind.
 _USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")
@@ -22,13 +24,17 @@ _USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")
 
 @dataclass
 class _Outcome:
-    """One method: its clusters for each seed, or why there are none."""
+    """One method: its clusters for each seed, or why there are none.
+
+    A method that nobody named is left out where it cannot take the data; all else is a failure.
+    """
 
     method: str
     labels: list[Any] = field(default_factory=list)  # (seeds) of (n,)
     seconds: list[float] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     failure: str | None = None
+    left_out: str | None = None
 
 
 @click.command()
@@ -36,10 +42,9 @@ class _Outcome:
 @options.clusters
 @click.option(
     "--methods",
-    default=",".join(_USUAL),
-    show_default=True,
     metavar="A,B,...",
-    help="The methods to compare, or all.",
+    help=f"The methods to compare, or all. [default: {','.join(_USUAL)}, without those that cannot "
+    "take the data]",
 )
 @click.option(
     "--seeds",
@@ -48,7 +53,8 @@ class _Outcome:
     show_default=True,
     help="How often each method starts anew.",
 )
-@options.quiet
+@options.max_iter
+@options.quiet("Show no progress and no notes, only errors and the result.")
 @options.as_json
 def compare(
     data: Path | None,
@@ -56,9 +62,12 @@ def compare(
     columns: Sequence[str],
     id_column: str | None,
     label_column: str | None,
+    scale: str,
+    skip_broken: bool,
     k: int | str,
-    methods: str,
+    methods: str | None,
     seeds: int,
+    max_iter: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -67,63 +76,88 @@ def compare(
     DATA is as for klsnmf cluster. With known classes, each method has its scores, averaged over
     the seeds. With or without: how much a method agrees with itself from seed to seed (stability,
     the adjusted Rand index), and how much two methods agree with each other (NMI and adjusted Rand
-    index). Where methods agree, the clusters are in the data; where they do not, look twice.
+    index). Where methods agree, the clusters are likely to be in the data; where they do not, look
+    twice.
     """
     chosen = _chosen(methods)
+    named = methods not in (None, "all")
     from .working import working
 
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
-        table = options.read(data, dataset, options.choice(columns, id_column, label_column))
+        wanted = options.choice(columns, id_column, label_column, skip_broken)
+        table = options.read(data, dataset, wanted)
+        from .tables import prepared
+
+        table, _ = prepared(table, wanted, scale)
         display.title(f"Counting the clusters of {table.name}")
-        count = _count(k, table)
+        _require_usable(k, chosen, table)
+        evidence = _evidence(k, table)
+        count = int(k) if evidence is None else evidence.chosen
         outcomes = []
         for i, method in enumerate(chosen):
             display.title(f"Method {i + 1} of {len(chosen)}, {method}")
-            outcomes.append(_run(method, count, seeds, table))
-    result = _result(table, count, outcomes)
+            outcomes.append(_run(method, count, seeds, table, max_iter, named=named))
+    result = _result(table, count, evidence, outcomes)
     if not quiet:
         show_notes(result["messages"])
     if as_json:
         show_json(result)
     else:
-        _show(result)
+        _show(result, table)
     if any(outcome.failure for outcome in outcomes):
         raise click.exceptions.Exit(1)
 
 
-def _chosen(methods: str) -> list[str]:
+def _chosen(methods: str | None) -> list[str]:
+    if methods is None:
+        return list(_USUAL)
     if methods == "all":
         return list(options.METHOD_NAMES)
     chosen = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     for name in chosen:
         if name not in options.METHOD_NAMES:
-            raise click.UsageError(
-                f"There is no method {name!r}; there are {', '.join(options.METHOD_NAMES)}."
-            )
+            raise click.UsageError(options.no_such("method", name, options.METHOD_NAMES))
     if not chosen:
         raise click.UsageError("--methods names no method.")
     return chosen
 
 
-def _count(k: int | str, table: Table) -> int:
+def _require_usable(k: int | str, methods: Sequence[str], table: Table) -> None:
+    """Refuse a table that none of the methods can take, and say where it is wrong."""
+    from ..methods import DETAILS
+    from .fits import last_resort, require_samples
+
+    table.require_numbers(
+        gaps=any("nan" in DETAILS[method].accepts for method in methods),
+        last_resort=last_resort(table, "--methods"),
+    )
+    require_samples(k, table)
+
+
+def _evidence(k: int | str, table: Table) -> Evidence | None:
     if k != "auto":
-        return int(k)
+        return None
     from .fits import count_clusters
 
-    return int(count_clusters(table, seed=0).chosen)
+    return count_clusters(table, seed=0)
 
 
-def _run(method: str, k: int, seeds: int, table: Table) -> _Outcome:
+def _run(
+    method: str, k: int, seeds: int, table: Table, max_iter: int | None, *, named: bool
+) -> _Outcome:
     """Fit one method from each seed; what goes wrong is its own affair."""
     from .fits import fit, refusal
 
-    outcome = _Outcome(method, failure=refusal(method, table))
+    reason = refusal(method, table)
+    if reason and named:
+        return _Outcome(method, failure=reason)
+    if reason:
+        return _Outcome(method, left_out=reason)
+    outcome = _Outcome(method)
     for seed in range(seeds):
-        if outcome.failure:
-            break
         try:
-            fitted = fit(method, k, seed, table)
+            fitted = fit(method, k, seed, table, max_iter)
         except (ValueError, MemoryError) as error:
             outcome.failure = " ".join(str(error).split())
             break
@@ -133,12 +167,14 @@ def _run(method: str, k: int, seeds: int, table: Table) -> _Outcome:
     return outcome
 
 
-def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any]:
+def _result(
+    table: Table, k: int, evidence: Evidence | None, outcomes: Sequence[_Outcome]
+) -> dict[str, Any]:
     import numpy as np
     from sklearn.metrics import adjusted_rand_score
 
     from ..metrics import nmi
-    from .fits import scores_of
+    from .fits import doubts, facts, scores_of
 
     def mean(values: Any) -> float | None:
         values = list(values)
@@ -152,6 +188,7 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
             {
                 "method": one.method,
                 "failure": one.failure,
+                "left_out": one.left_out,
                 "scores": {name: mean(each[name] for each in scored) for name in scored[0]}
                 if scored
                 else None,
@@ -159,7 +196,7 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
                 "seconds": mean(one.seconds),
             }
         )
-    done = [one for one in outcomes if not one.failure]
+    done = [one for one in outcomes if one.labels and not one.failure]
     agreement = [
         {
             "methods": [one.method, two.method],
@@ -174,21 +211,33 @@ def _result(table: Table, k: int, outcomes: Sequence[_Outcome]) -> dict[str, Any
         "data": table.name,
         "n_samples": int(table.X.shape[0]),
         "n_features": int(table.X.shape[1]),
+        "columns": None if table.features is None else list(table.features),
         "n_clusters": k,
+        "evidence": facts(evidence),
         "seeds": max((len(one.labels) for one in outcomes), default=0),
         "methods": rows,
         "agreement": agreement,
         "messages": list(
-            dict.fromkeys([*table.messages, *(note for one in outcomes for note in one.messages)])
+            dict.fromkeys(
+                [
+                    *table.messages,
+                    *doubts(evidence),
+                    *(note for one in outcomes for note in one.messages),
+                ]
+            )
         ),
     }
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: dict[str, Any], table: Table) -> None:
+    from .tables import columns_used
+
     click.echo(
-        f"{printable(result['data'])}: {result['n_samples']} samples, "
-        f"{result['n_clusters']} clusters, {result['seeds']} seeds"
+        f"{printable(result['data'])}: {plural(result['n_samples'], 'sample')}, "
+        f"{plural(result['n_clusters'], 'cluster')}, {plural(result['seeds'], 'seed')}"
     )
+    if used := columns_used(table):
+        click.echo(printable(used))
     named: dict[str, float] = next(
         (row["scores"] for row in result["methods"] if row["scores"]), {}
     )
@@ -200,20 +249,26 @@ def _show(result: dict[str, Any]) -> None:
                 *(_short(row["scores"] and row["scores"][name]) for name in named),
                 _short(row["stability"]),
                 "" if row["seconds"] is None else f"{row['seconds']:.1f}",
-                f"failed: {row['failure']}" if row["failure"] else "",
+                _remark(row),
             ]
             for row in result["methods"]
         ],
     )
     if result["agreement"]:
         click.echo("Agreement between methods:")
-    show_table(
-        ["method", "and", "NMI", "adjusted Rand"],
-        [
-            [*pair["methods"], _short(pair["nmi"]), _short(pair["ari"])]
-            for pair in result["agreement"]
-        ],
-    )
+        show_table(
+            ["method", "and", "NMI", "adjusted Rand"],
+            [
+                [*pair["methods"], _short(pair["nmi"]), _short(pair["ari"])]
+                for pair in result["agreement"]
+            ],
+        )
+
+
+def _remark(row: dict[str, Any]) -> str:
+    if row["failure"]:
+        return f"failed: {printable(row['failure'])}"
+    return f"left out: {row['left_out']}" if row["left_out"] else ""
 
 
 def _short(value: float | None) -> str:

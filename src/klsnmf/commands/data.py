@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import no_such
 from .output import show_json, show_table
 
 if TYPE_CHECKING:
@@ -130,9 +131,7 @@ def _sets(names: Sequence[str]) -> list[DataSet]:
 
     for name in names:
         if name not in REGISTRY:
-            raise click.UsageError(
-                f"There is no data set {name!r}; there are {', '.join(REGISTRY)}."
-            )
+            raise click.UsageError(no_such("data set", name, REGISTRY))
     return [REGISTRY[name] for name in dict.fromkeys(names or REGISTRY)]
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..inputs import InputError, Table
 from ..methods import DETAILS
 from .output import printable
+
+if TYPE_CHECKING:
+    from ..selection import Evidence
 
 #: Parameters where the defaults of scikit-learn would not do for data of any unit.
 _PARAMETERS: dict[str, dict[str, Any]] = {
@@ -20,6 +24,16 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 #: Methods that find the number of clusters themselves; others take that of KLS-NMF's kernel.
 _COUNTS = ("kls-nmf", "ls-nmf", "gls-nmf", "cnmf", "knmf", "kernel-kmeans")
 
+#: What warnings say to those who write Python, and what that is on the command line.
+_OPTIONS = (
+    (
+        r"stopped at max_iter=(\d+) before it converged: raise max_iter, or tol",
+        r"stopped after \1 iterations, before it converged: allow more with --max-iter",
+    ),
+    (r"n_clusters=(\d+)", r"\1"),
+    (r"lower n_clusters(, or set labels=\"kmeans\")?", "ask for fewer with -k"),
+)
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -28,6 +42,11 @@ class Fitted:
     estimator: Any
     seconds: float
     messages: list[str]
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What spoke for the number of clusters, if it was found."""
+        return getattr(self.estimator, "n_clusters_evidence_", None)
 
 
 def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
@@ -60,18 +79,34 @@ def refusal(method: str, table: Table) -> str | None:
     return None
 
 
-def fit(method: str, k: int | str, seed: int, table: Table) -> Fitted:
+def last_resort(table: Table, option: str) -> str:
+    """What to try with gaps that can neither be filled in nor left out."""
+    if refusal("wnmf", table):
+        return ""
+    return f"If neither will do: {option} wnmf takes gaps as they are, with -k NUMBER."
+
+
+def has_max_iter(method: str) -> bool:
+    """Whether --max-iter has a meaning for a method."""
+    kind: Any = DETAILS[method].estimator
+    return "max_iter" in kind().get_params(deep=False)
+
+
+def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None = None) -> Fitted:
     """Fit a method; a ValueError of its own becomes one that names the data."""
-    table.require_numbers(gaps="nan" in DETAILS[method].accepts)
+    table.require_numbers(
+        gaps="nan" in DETAILS[method].accepts, last_resort=last_resort(table, "--method")
+    )
+    require_samples(k, table)
     begun = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator = _fit(method, k, seed, table)
+            estimator = _fit(method, k, seed, table, max_iter)
         except ValueError as error:
             raise InputError(f"{table.name}, method {method}: {error}") from error
     told = [warning for warning in caught if not issubclass(warning.category, _INTERNAL)]
-    messages = list(dict.fromkeys(printable(str(warning.message)) for warning in told))
+    messages = list(dict.fromkeys(_in_options(str(warning.message)) for warning in told))
     return Fitted(estimator, time.perf_counter() - begun, messages)
 
 
@@ -79,20 +114,39 @@ def fit(method: str, k: int | str, seed: int, table: Table) -> Fitted:
 _INTERNAL = (DeprecationWarning, FutureWarning, PendingDeprecationWarning)
 
 
-def _fit(method: str, k: int | str, seed: int, table: Table) -> Any:
+def _in_options(text: str) -> str:
+    """A warning in the words of the command line."""
+    for python, option in _OPTIONS:
+        text = re.sub(python, option, text)
+    return printable(text)
+
+
+def require_samples(k: int | str, table: Table) -> None:
+    """Refuse more clusters than samples."""
+    n = table.X.shape[0]
+    if k != "auto" and int(k) > n:
+        raise InputError(
+            f"{table.name} has {n} samples, which cannot form {k} clusters. Ask for fewer with -k."
+        )
+
+
+def _fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None) -> Any:
     evidence = None
     if k == "auto" and method not in _COUNTS:
         evidence = count_clusters(table, seed)
         k = evidence.chosen
     kind: Any = DETAILS[method].estimator
-    estimator = kind(n_clusters=k, random_state=seed, **_PARAMETERS.get(method, {}))
+    parameters = dict(_PARAMETERS.get(method, {}))
+    if max_iter is not None and has_max_iter(method):
+        parameters["max_iter"] = max_iter
+    estimator = kind(n_clusters=k, random_state=seed, **parameters)
     estimator.fit(table.X)
     if evidence is not None:
         estimator.n_clusters_evidence_ = evidence
     return estimator
 
 
-def count_clusters(table: Table, seed: int) -> Any:
+def count_clusters(table: Table, seed: int) -> Evidence:
     """The evidence for a number of clusters."""
     from ..estimators import n_clusters_evidence
 
@@ -103,3 +157,25 @@ def count_clusters(table: Table, seed: int) -> Any:
         )
     table.require_numbers(gaps=False)
     return n_clusters_evidence(table.X, random_state=seed)
+
+
+def facts(evidence: Evidence | None) -> dict[str, Any] | None:
+    """The evidence for the number of clusters, for result.json."""
+    if evidence is None:
+        return None
+    stability = dict(zip(evidence.candidates.tolist(), evidence.stability.tolist(), strict=True))
+    found = stability.get(evidence.chosen)
+    return {
+        "chosen": int(evidence.chosen),
+        "clear": evidence.clear,
+        "verdict": evidence.verdict,
+        "stability": None if found is None else round(found, 4),
+        "next_best": evidence.rival,
+    }
+
+
+def doubts(evidence: Evidence | None) -> list[str]:
+    """What to tell of a number of clusters that does not stand out."""
+    if evidence is None or evidence.clear:
+        return []
+    return [f"{evidence.verdict.removesuffix('.')}: -k NUMBER."]

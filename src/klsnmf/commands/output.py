@@ -26,10 +26,10 @@ def show_notes(notes: Sequence[str]) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table in a terminal; elsewhere a line for each row, its fields separated by tabs."""
+    """A table in a terminal; elsewhere lines, first that of the header, fields between tabs."""
     if sys.stdout.isatty() and _show_rich_table(header, rows):
         return
-    for row in rows:
+    for row in [header, *rows]:
         click.echo("\t".join(str(field) for field in row))
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..words import plural
 from . import options
-from .output import show_json, show_notes
+from .output import printable, show_json, show_notes
 
 if TYPE_CHECKING:
     from ..inputs import Choice, Table
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@options.columns
-@options.id_column
+@options.columns(
+    "The columns that stand for those of the model, in its order. [default: those of its names]"
+)
+@options.id_column("The column with names of samples. [default: that of the model]")
+@options.skip_broken
 @click.option("--out", type=click.Path(path_type=Path), help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
-@options.quiet
+@options.quiet("Show no progress and no notes, only errors and the result.")
 @options.as_json
 def predict(
     model: Path,
     data: Path,
     columns: Sequence[str],
     id_column: str | None,
+    skip_broken: bool,
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -38,7 +43,8 @@ def predict(
     """Find the clusters of new samples in DATA with a MODEL of klsnmf cluster.
 
     MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
-    of the same kind as before; a table may have its columns in another order, and more of them.
+    of the same kind as before. A table needs the columns that the model was made from, by name: in
+    any order, and there may be others. If the model was made with --scale, so are the samples.
     """
     from .results import write_file, write_labels
     from .working import working
@@ -47,11 +53,12 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        table = _read(data, about, options.choice(columns, id_column), model)
+        table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
         display.title(f"Placing the samples of {data}")
+        table = _scaled(table, about, model)
         labels, strengths = _assign(estimator, table, model)
     if not quiet:
-        show_notes(table.messages)
+        show_notes([*table.messages, *_strangers(strengths)])
     text = io.StringIO()
     write_labels(text, table.ids, labels, strengths)
     if out is not None:
@@ -67,13 +74,34 @@ def predict(
         )
     elif out is None:
         click.echo(text.getvalue(), nl=False)
+    elif not quiet:
+        click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
+
+
+def _strangers(strengths: Any) -> list[str]:  # (n,)
+    """A note on samples that the model has nothing to say of."""
+    alone, n = int((strengths <= 0).sum()), len(strengths)
+    if not alone:
+        return []
+    one = alone == 1
+    return [
+        f"{alone} of {plural(n, 'sample')} {'is' if one else 'are'} like no sample of the model "
+        f"(strength 0): {'is it' if one else 'are they'} on the same scale?"
+    ]
 
 
 def _load(model: Path) -> tuple[Any, dict[str, Any]]:
     from ..saving import ModelError, load
+    from .results import earlier
 
     file = model / "model.npz" if model.is_dir() else model
     if not file.exists():
+        method = (earlier(file.parent) or {}).get("method")
+        if method in options.METHOD_NAMES:
+            raise ModelError(
+                f"{file.parent} holds results of {method} without a model: {method} cannot place "
+                "new samples. Cluster with another method, such as kls-nmf or kmeans."
+            )
         raise ModelError(
             f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
         )
@@ -100,7 +128,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     columns = given.columns or features or about.get("columns")
     named = Choice(columns, given.id_column or about.get("id_column"))
     if images and shape:
-        named = Choice(image_shape=tuple(int(side) for side in shape))
+        shape = tuple(int(side) for side in shape)
+        named = Choice(image_shape=shape, skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx"):
         named = Choice(given.columns, given.id_column)
     table = inputs.read(data, named)
@@ -110,6 +139,30 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
             f"{about.get('n_features')}. Give samples that are described in the same way."
         )
     return table
+
+
+def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
+    """The samples on the scale that the model was made on."""
+    from scipy import sparse
+
+    from ..inputs import InputError
+    from ..inputs.scaling import stored
+    from ..saving import ModelError
+
+    if about.get("scale") is None:
+        return table
+    if sparse.issparse(table.X):
+        raise InputError(
+            f"{table.name} is sparse, and {model} was made with --scale standard, from a dense "
+            "table. Give a dense table."
+        )
+    try:
+        scale = stored(about["scale"], table.X.shape[1])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{model} is damaged: its scale is not one. Make it again with klsnmf cluster."
+        ) from error
+    return scale.apply(table)
 
 
 def _assign(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:

@@ -19,6 +19,12 @@ SUMMARY = "result.json"
 #: What its entry "made_by" says.
 MADE_BY = "klsnmf cluster"
 
+#: What else a run may write; what an earlier one wrote and this one does not is removed.
+_RESULTS = ("labels.csv", "model.npz", "report.html")
+
+#: The longest summary that is read, in bytes: names of columns are the most of it.
+_LONGEST_SUMMARY = 2**26
+
 #: Cells that begin so are formulas to a spreadsheet, and formulas can run programs.
 _FORMULA = ("=", "+", "-", "@")
 
@@ -36,6 +42,7 @@ def result_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     If anything fails, nothing is left of it, and ``folder`` is as it was.
     """
     _require_ours(folder, force)
+    ours = earlier(folder) is not None
     with explained(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -43,6 +50,9 @@ def result_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         yield aside
         with explained(folder):
             folder.mkdir(exist_ok=True)
+            for name in _RESULTS:
+                if ours and not (aside / name).exists():
+                    (folder / name).unlink(missing_ok=True)
             for file in sorted(aside.iterdir(), key=lambda file: file.name == SUMMARY):
                 file.replace(folder / file.name)
     finally:
@@ -65,7 +75,7 @@ def explained(place: Path) -> Iterator[None]:
 def _require_ours(folder: Path, force: bool) -> None:
     """Refuse a folder with files of others, unless forced."""
     if folder.is_dir():
-        if force or _is_ours(folder) or not any(folder.iterdir()):
+        if force or earlier(folder) is not None or not any(folder.iterdir()):
             return
         raise OutputError(
             f"{folder} exists and holds files that klsnmf did not make. Name another folder with "
@@ -75,13 +85,15 @@ def _require_ours(folder: Path, force: bool) -> None:
         raise OutputError(f"{folder} is not a folder. Name another one with --out.")
 
 
-def _is_ours(folder: Path) -> bool:
+def earlier(folder: Path) -> dict[str, Any] | None:
+    """The summary of results that klsnmf put into a folder, if it did."""
     try:
         with (folder / SUMMARY).open("rb") as file:
-            found = json.loads(file.read(2**20))
+            found = json.loads(file.read(_LONGEST_SUMMARY))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and found.get("made_by") == MADE_BY
+        return None
+    ours = isinstance(found, dict) and found.get("made_by") == MADE_BY
+    return found if ours else None
 
 
 def write_labels(

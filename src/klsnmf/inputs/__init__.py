@@ -26,6 +26,9 @@ READERS: dict[str, Callable[[Path, Choice], Table]] = {
     ".mtx": arrays.read_mtx,
 }
 
+#: Files of spreadsheets, which can save what is read here.
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+
 
 def read(path: Path, choice: Choice) -> Table:
     """The samples of a file, or of a folder of images."""
@@ -35,9 +38,10 @@ def read(path: Path, choice: Choice) -> Table:
     elif not path.exists():
         raise InputError(f"{path} does not exist. Check the name; the current folder is {_here()}.")
     elif path.suffix.lower() not in READERS:
+        sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
-            f"{path} is of a kind that is not known. Give a folder of images, or a file that ends "
-            f"in {', '.join(READERS)}."
+            f"{path} is of a kind that is not known. {sheet}Give a folder of images, or a file "
+            f"that ends in {', '.join(READERS)}."
         )
     elif not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the data to a file first.")

@@ -6,6 +6,7 @@ An error names the file, the line and the column.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import math
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ import numpy as np
 
 from .. import memory
 from ..files import LIMIT
-from .names import column_places, listed, same_length, short
+from ..words import listed, plural, short
+from .names import column_places, same_length
 from .table import MISSING, Choice, InputError, Table, classes, counted
 
 #: Rows whose text is in memory at once.
@@ -64,6 +66,7 @@ def read(path: Path, choice: Choice) -> Table:
     if size > LIMIT:
         raise InputError(f"{path} has {size} bytes, {LIMIT} are allowed. Give a part of its rows.")
     memory.require(_GROWTH * size, f"The table of {path}", "Give a part of its rows or columns.")
+    _refuse_utf16(path)
     delimiter = _delimiter(path)
     decimal_comma = delimiter == ";"
     batches = _batches(path, delimiter)
@@ -117,22 +120,19 @@ def _kept(
     messages: list[str],
 ) -> list[int]:
     """The columns that hold numbers; those of text are left out, if none asked for them."""
-    kept, text, empty = [], [], []
+    kept, text, empty, mistaken = [], [], [], []
     for place, column in columns.items():
-        line, word = column.first_word
         # A few words among numbers are mistakes; a column with more words than numbers is text.
         if column.words and (choice.columns is not None or column.words <= column.known):
-            raise InputError(
-                f"{path}, line {line}, column {names[place]!r}: {short(word)} is not a number. "
-                "Correct it (an empty cell is a missing value), or choose other columns with "
-                "--columns."
-            )
-        if column.words:
+            mistaken.append(place)
+        elif column.words:
             text.append(names[place])
         elif not column.known and choice.columns is None:
             empty.append(names[place])
         else:
             kept.append(place)
+    if mistaken:
+        raise InputError(_mistakes(path, names, {place: columns[place] for place in mistaken}))
     if text:
         messages.append(f"Left out, because they hold text: {listed(text)}.")
     if empty:
@@ -143,6 +143,23 @@ def _kept(
             "Describe the samples by numbers."
         )
     return kept
+
+
+def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:
+    """How many cells are no numbers, and where the first is."""
+    first = min(columns, key=lambda place: columns[place].first_word[0])
+    line, word = columns[first].first_word
+    count = sum(column.words for column in columns.values())
+    where = f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
+    if count > 1:
+        where += (
+            f", the first of {count} such cells in {plural(len(columns), 'column')} "
+            f"({listed([names[place] for place in columns])})"
+        )
+    return (
+        f"{where}. Correct {'it' if count == 1 else 'them'} (an empty cell is a missing value), or "
+        "choose other columns with --columns."
+    )
 
 
 def _batches(path: Path, delimiter: str) -> Iterator[tuple[list[int], list[list[str]]]]:
@@ -176,6 +193,17 @@ def _batches(path: Path, delimiter: str) -> Iterator[tuple[list[int], list[list[
         raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
     if rows:
         yield lines, rows
+
+
+def _refuse_utf16(path: Path) -> None:
+    """Spreadsheets write UTF-16 as "Unicode text"; every other byte of it is zero."""
+    with path.open("rb") as file:
+        start = file.read(2)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or 0 in start:
+        raise InputError(
+            f"{path} is text in UTF-16. Save the table again as CSV with the encoding UTF-8; in "
+            'Excel the kind is called "CSV UTF-8".'
+        )
 
 
 def _delimiter(path: Path) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import memory
 from ..progress import steps
+from ..words import listed, plural
 from .table import Choice, InputError, Table, classes, numbers
 
 #: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
@@ -34,6 +35,9 @@ LONGEST_SIDE = 128
 
 _MOST_FILES = 1_000_000
 
+#: Files named in a message.
+_TOLD = 5
+
 
 class _Size(NamedTuple):
     height: int
@@ -53,61 +57,114 @@ def read(path: Path, choice: Choice) -> Table:
         raise InputError(
             f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
         )
-    messages = []
-    if others:
-        messages.append(f"{others} files in {path} are no images and were left out.")
-    sizes = [_size(path / name) for name in steps(names, "looking at images")]
-    height, width, colour = _common(sizes, choice.image_shape)
-    changed = sum((size.height, size.width) != (height, width) for size in sizes)
-    if changed:
-        messages.append(
-            f"{changed} of {len(names)} images were resized to {height} × {width} pixels."
-        )
-    shape = (len(names), height, width, 3) if colour else (len(names), height, width)
+    _require_pillow(path)
+    broken: dict[str, str] = {}
+    sizes = {}
+    for name in steps(names, "looking at images"):
+        with _noting(broken, name):
+            sizes[name] = _size(path / name)
+    height, width, colour = _common(list(sizes.values()), choice.image_shape)
+    shape = (len(sizes), height, width, 3) if colour else (len(sizes), height, width)
     memory.require(
         5.0 * np.prod(shape, dtype=float), f"The images of {path}", "Cluster a part of them."
     )
     pixels = np.empty(shape, np.uint8)
-    for i, name in enumerate(steps(names, "reading images")):
-        pixels[i] = _pixels(path / name, height, width, colour)
+    done: list[str] = []
+    for name in steps(list(sizes), "reading images"):
+        with _noting(broken, name):
+            pixels[len(done)] = _pixels(path / name, height, width, colour)
+            done.append(name)
+    messages = _left_out(path, others)
+    if broken:
+        found = _described(path, broken, len(names))
+        if not choice.skip_broken or not done:
+            raise InputError(
+                f"{found} Repair or remove what is broken, or leave it out with --skip-broken."
+            )
+        messages.append(f"{found} What is broken was left out.")
+    pixels = pixels[: len(done)]
+    changed = sum(sizes[name][:2] != (height, width) for name in done)
+    if changed:
+        messages.append(
+            f"{changed} of {len(done)} images were resized to {height} × {width} pixels."
+        )
     if colour and choice.image_shape is None and _grey(pixels):
         pixels = pixels[..., 0]
-    X = numbers(pixels.reshape(len(names), -1), str(path))
-    folders = [os.path.dirname(name) or "." for name in names]
+    X = numbers(pixels.reshape(len(done), -1), str(path))
+    folders = [os.path.dirname(name) or "." for name in done]
     return Table(
         name=str(path),
         X=X,
-        ids=[os.fsencode(name).decode(errors="backslashreplace") for name in names],
+        ids=[_text(name) for name in done],
         target=classes(folders) if choice.label_column else None,
         image_shape=pixels.shape[1:],
         messages=messages,
     )
 
 
-def _find(folder: Path) -> tuple[list[str], int]:
-    """The images below a folder, relative to it, and how many other files there are."""
+def _require_pillow(path: Path) -> None:
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"{path} is read with the package pillow, which is not installed. Run: pip install "
+            "pillow"
+        ) from error
+
+
+@contextmanager
+def _noting(broken: dict[str, str], name: str) -> Iterator[None]:
+    """What is wrong with an image is noted, so that all such can be told at once."""
+    try:
+        yield
+    except InputError as error:
+        broken[name] = str(error)
+
+
+def _described(path: Path, broken: dict[str, str], count: int) -> str:
+    """How many images cannot be used, and why the first few cannot."""
+    some = "; ".join(broken[name] for name in sorted(broken)[:_TOLD])
+    more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
+    return f"{len(broken)} of {plural(count, 'image')} in {path} cannot be used: {some}{more}."
+
+
+def _left_out(path: Path, others: Sequence[str]) -> list[str]:
+    if not others:
+        return []
+    are = "is no image and was" if len(others) == 1 else "are no images and were"
+    names = listed([_text(name) for name in others], _TOLD)
+    return [f"{plural(len(others), 'file')} in {path} {are} left out: {names}."]
+
+
+def _text(name: str) -> str:
+    """The name of a file, which may be any bytes, as text."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _find(folder: Path) -> tuple[list[str], list[str]]:
+    """The images below a folder, relative to it, and the other files there are."""
     names: list[str] = []
-    others = 0
+    others: list[str] = []
     for place, subfolders, found in os.walk(folder):  # links to folders are not followed
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in found:
             if name.startswith("."):
                 continue
-            if name.lower().endswith(_SUFFIXES):
-                names.append(Path(place, name).relative_to(folder).as_posix())
-            else:
-                others += 1
+            kind = names if name.lower().endswith(_SUFFIXES) else others
+            kind.append(Path(place, name).relative_to(folder).as_posix())
         if len(names) > _MOST_FILES:
             raise InputError(
                 f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
             )
-    return sorted(names), others
+    return sorted(names), sorted(others)
 
 
 def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:
     """The shape that all images are brought to: the median one, if it is not too large."""
     if wanted is not None:
         return _Size(wanted[0], wanted[1], len(wanted) == 3)
+    if not sizes:
+        return _Size(1, 1, False)
     height = median_low([size.height for size in sizes])
     width = median_low([size.width for size in sizes])
     shrink = min(1.0, LONGEST_SIDE / max(height, width))
@@ -150,29 +207,24 @@ def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uin
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """An image whose header has been looked at; damage found later is reported as well."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise InputError(
-            f"{path} is read with the package pillow, which is not installed. Run: pip install "
-            "pillow"
-        ) from error
+    from PIL import Image, UnidentifiedImageError
+
     try:
         if not path.is_file():
-            raise InputError(f"{path} is not a regular file. Remove it from the folder.")
+            raise InputError(f"{path} is not a regular file")
         with Image.open(path, formats=list(FORMATS)) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise InputError(
                     f"{path} unpacks to {image.width} × {image.height} pixels, {MOST_PIXELS} are "
-                    "allowed. Make the image smaller, or remove it from the folder."
+                    "allowed"
                 )
             yield image
     except InputError:
         raise
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is not a sound image (its kind is not known)") from error
     except Exception as error:  # decoders of many formats have many ways to complain
-        raise InputError(
-            f"{path} is not a sound image ({error}). Repair it, or remove it from the folder."
-        ) from error
+        raise InputError(f"{path} is not a sound image ({error})") from error
 
 
 def _grey(pixels: NDArray[np.uint8]) -> bool:

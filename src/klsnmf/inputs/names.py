@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
+from ..words import listed, meant
 from .table import Choice, InputError
-
-#: Names shown in a message.
-_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,7 @@ def place_of(path: Path, names: Sequence[str], name: str) -> int:
         raise InputError(
             f"{path} has {count} columns called {name!r}. Give them different names in the file."
         )
-    near = get_close_matches(name, names, n=1)
-    meant = f"Did you mean {near[0]!r}? " if near else ""
-    raise InputError(f"{path} has no column {name!r}. {meant}It has {listed(names)}.")
+    raise InputError(f"{path} has no column {name!r}. {meant(name, names)}It has {listed(names)}.")
 
 
 def wanted_columns(given: Sequence[str]) -> list[str]:
@@ -66,14 +61,3 @@ def same_length(
                 f"{width}. Correct the line; a cell that holds the separator must be in quotation "
                 "marks."
             )
-
-
-def short(word: str) -> str:
-    """A word from a file, fit for a message."""
-    return repr(word if len(word) <= 40 else f"{word[:37]}...")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Some names from a file, fit for a message."""
-    shown = ", ".join(short(name) for name in names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown

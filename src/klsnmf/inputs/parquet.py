@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import memory
 from ..files import LIMIT
-from .names import column_places, listed
+from ..words import listed
+from .names import column_places
 from .table import Choice, InputError, Table, classes, counted
 
 
@@ -75,7 +76,6 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     memory.require(2 * size, f"The table of {path}", "Give a part of its rows or columns.")
 
     def column(place: int) -> Any:
-
         found = file.read(columns=[names[place]]).column(0)
         if len(found) != n:
             raise InputError(

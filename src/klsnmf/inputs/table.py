@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._typing import Matrix
+from ..words import plural
 
 #: Cells that say that a value is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
@@ -31,12 +32,14 @@ class Choice:
     columns : the columns to cluster by; None for all that hold numbers
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
+    skip_broken : whether images that cannot be read are left out
     """
 
     columns: Sequence[str] | None = None
     id_column: str | None = None
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
+    skip_broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,31 +67,43 @@ class Table:
     messages: Sequence[str] = field(default_factory=list)
     lines: Sequence[int] | None = None
 
-    def require_numbers(self, *, gaps: bool) -> None:
-        """Refuse infinity, and NaN unless gaps are allowed, naming the place of the first."""
+    def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
+        """Refuse infinity, and NaN unless gaps are allowed: how many, and where the first is.
+
+        What to do about gaps is said, and then the last resort.
+        """
         values = self.X.data if sparse.issparse(self.X) else self.X
         bad = ~np.isfinite(values)
         if gaps:
             bad &= ~np.isnan(values)
         if not bad.any():
             return
+        missing = bool(np.isnan(values[bad][0]))
+        bad &= np.isnan(values) == missing  # those like the first
         if sparse.issparse(self.X):
-            first = int(np.flatnonzero(bad)[0])
-            i = int(np.searchsorted(self.X.indptr, first, side="right")) - 1
-            j = int(self.X.indices[first])
+            places = np.flatnonzero(bad)
+            rows = np.searchsorted(self.X.indptr, places, side="right") - 1
+            columns = self.X.indices[places]
         else:
-            i, j = (int(place[0]) for place in np.nonzero(bad))
+            rows, columns = np.nonzero(bad)
+        count, wrong_rows = len(rows), len(np.unique(rows))
+        where = self._place(int(rows[0]), int(columns[0]))
+        found = (
+            f"{self.name} has {plural(count, 'missing value' if missing else 'infinite value')}"
+            + (f", in {where}" if count == 1 else f" in {plural(wrong_rows, 'row')}, first {where}")
+        )
+        it = "it" if count == 1 else "them"
+        if missing:
+            raise InputError(
+                f"{found}. Fill {it} in, or leave such rows or columns out. {last_resort}".strip()
+            )
+        raise InputError(f"{found}. Correct {it}, or leave such rows or columns out.")
+
+    def _place(self, i: int, j: int) -> str:
+        """A cell, in the words of the file."""
         row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
         column = repr(self.features[j]) if self.features is not None else str(j + 1)
-        if np.isnan(values[bad][0]):
-            raise InputError(
-                f"{self.name}, {row}, column {column}: the value is missing. Fill it in, leave the "
-                "row or the column out, or use --method wnmf, which bears gaps."
-            )
-        raise InputError(
-            f"{self.name}, {row}, column {column}: the value is infinite. Correct it, or leave the "
-            "row or the column out."
-        )
+        return f"{row}, column {column}"
 
 
 def numbers(X: Any, where: str) -> Any:

@@ -1,0 +1,34 @@
+"""A table as it is clustered, and what the user should know of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..inputs import Choice, Table
+from ..inputs.roles import remarks
+from ..inputs.scaling import Scale, standard, uneven
+from ..words import listed, plural
+
+#: Columns named in a line.
+_TOLD = 8
+
+
+def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | None]:
+    """The table on the scale asked for, with remarks on its columns, and that scale."""
+    notes = remarks(table) if wanted.columns is None else []
+    found = None
+    if scale == "standard":
+        found = standard(table)
+        table = found.apply(table)
+        notes.append("Every column was scaled to mean 0 and variance 1 (--scale standard).")
+    elif note := uneven(table):
+        notes.append(note)
+    return replace(table, messages=[*table.messages, *notes]), found
+
+
+def columns_used(table: Table) -> str | None:
+    """The columns in a line, if they have names."""
+    if table.features is None:
+        return None
+    names = listed(table.features, _TOLD)
+    return f"Clustered by {plural(len(table.features), 'column')}: {names}."
