@@ -16,6 +16,9 @@ from .output import printable, show_json, show_notes
 if TYPE_CHECKING:
     from ..inputs import Choice, Table
 
+#: Files of arrays that have names, which are not names of columns.
+_ARRAYS = (".npz", ".mat")
+
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
@@ -44,7 +47,7 @@ def predict(
 
     MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
     of the same kind as before. A table needs the columns that the model was made from, by name: in
-    any order, and there may be others. If the model was made with --scale, so are the samples.
+    any order, and there may be others. What --scale did to the old samples is done to the new.
     """
     from .results import write_file, write_labels
     from .working import working
@@ -130,7 +133,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     if images and shape:
         shape = tuple(int(side) for side in shape)
         named = Choice(image_shape=shape, skip_broken=given.skip_broken)
-    elif data.suffix.lower() in (".npy", ".mtx"):
+    elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
+        # Columns of a table have no meaning in a file of arrays.
         named = Choice(given.columns, given.id_column)
     table = inputs.read(data, named)
     if table.X.shape[1] != about.get("n_features"):
