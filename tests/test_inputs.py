@@ -112,13 +112,17 @@ def test_all_gaps_are_counted():
     content = "a,b\n1,2\n,\n3,\n4,5\n"
     with pytest.raises(InputError) as refusal:
         table("a.csv", content).require_numbers(gaps=False)
-    expected = "a.csv has 3 missing values in 2 rows, first line 3, column 'a'. Fill them in, or "
+    expected = (
+        "a.csv has 3 missing values in 2 rows, the first in line 3, column 'a'. Fill them in, or "
+    )
     assert str(refusal.value).startswith(expected)
     matrix = sparse.csr_array([[0, 1.0], [np.nan, 0], [np.inf, np.inf]])
     sparse.save_npz("a.npz", matrix)
     with pytest.raises(InputError, match=r"1 missing value, in row 2, column 1\. Fill it in"):
         read(Path("a.npz"), Choice()).require_numbers(gaps=False)
-    with pytest.raises(InputError, match="2 infinite values in 1 row, first row 3, column 1"):
+    with pytest.raises(
+        InputError, match="2 infinite values in 1 row, the first in row 3, column 1"
+    ):
         read(Path("a.npz"), Choice()).require_numbers(gaps=True)
 
 

@@ -87,6 +87,7 @@ def compare(
         display.title(f"Reading {data or dataset}")
         wanted = options.choice(columns, id_column, label_column, skip_broken)
         table = options.read(data, dataset, wanted)
+        from .fits import refusal
         from .tables import prepared
 
         table, _ = prepared(table, wanted, scale)
@@ -97,7 +98,13 @@ def compare(
         outcomes = []
         for i, method in enumerate(chosen):
             display.title(f"Method {i + 1} of {len(chosen)}, {method}")
-            outcomes.append(_run(method, count, seeds, table, max_iter, named=named))
+            reason = refusal(method, table)
+            if reason is None:
+                outcomes.append(_run(method, count, seeds, table, max_iter))
+            elif named:
+                outcomes.append(_Outcome(method, failure=reason))
+            else:
+                outcomes.append(_Outcome(method, left_out=reason))
     result = _result(table, count, evidence, outcomes)
     if not quiet:
         show_notes(result["messages"])
@@ -143,17 +150,10 @@ def _evidence(k: int | str, table: Table) -> Evidence | None:
     return count_clusters(table, seed=0)
 
 
-def _run(
-    method: str, k: int, seeds: int, table: Table, max_iter: int | None, *, named: bool
-) -> _Outcome:
+def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) -> _Outcome:
     """Fit one method from each seed; what goes wrong is its own affair."""
-    from .fits import fit, refusal
+    from .fits import fit
 
-    reason = refusal(method, table)
-    if reason and named:
-        return _Outcome(method, failure=reason)
-    if reason:
-        return _Outcome(method, left_out=reason)
     outcome = _Outcome(method)
     for seed in range(seeds):
         try:

@@ -20,7 +20,10 @@ def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | N
     if scale == "standard":
         found = standard(table)
         table = found.apply(table)
-        notes.append("Every column was scaled to mean 0 and variance 1 (--scale standard).")
+        notes.append(
+            "Every column was scaled to mean 0 and variance 1 (--scale standard), so that there are "
+            "negative numbers."
+        )
     elif note := uneven(table):
         notes.append(note)
     return replace(table, messages=[*table.messages, *notes]), found

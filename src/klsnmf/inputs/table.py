@@ -90,7 +90,11 @@ class Table:
         where = self._place(int(rows[0]), int(columns[0]))
         found = (
             f"{self.name} has {plural(count, 'missing value' if missing else 'infinite value')}"
-            + (f", in {where}" if count == 1 else f" in {plural(wrong_rows, 'row')}, first {where}")
+            + (
+                f", in {where}"
+                if count == 1
+                else f" in {plural(wrong_rows, 'row')}, the first in {where}"
+            )
         )
         it = "it" if count == 1 else "them"
         if missing:
