@@ -117,6 +117,13 @@ def test_what_cannot_be_scaled(samples):
             assert "--debug" not in error
 
 
+def test_numbers_too_large_to_scale(samples):
+    X, _ = samples
+    write_csv("mine.csv", X * 1e300)
+    _, error = run("cluster", "mine.csv", "-k", K, "--scale", "standard", code=3)
+    assert "mine.csv has numbers too large to scale" in error
+
+
 def test_standard_columns_have_mean_0_and_variance_1(units):
     X, _ = units
     X[3, 2] = np.nan
@@ -223,7 +230,7 @@ def test_more_clusters_than_samples(samples):
     np.save("mine.npy", samples[0])
     for command in ("cluster", "compare"):
         _, error = run(command, "mine.npy", "-k", N + 1, code=3)
-        assert "mine.npy has 60 samples, which cannot form 61 clusters" in error
+        assert "mine.npy has 60 samples, too few for 61 clusters" in error
 
 
 # ---------------------------------------------------------------------- iterations

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inputs import InputError, Table
 from ..methods import DETAILS
+from ..words import plural
 from .output import printable
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ def require_samples(k: int | str, table: Table) -> None:
     n = table.X.shape[0]
     if k != "auto" and int(k) > n:
         raise InputError(
-            f"{table.name} has {n} samples, which cannot form {k} clusters. Ask for fewer with -k."
+            f"{table.name} has {plural(n, 'sample')}, too few for {k} clusters. Ask for fewer with "
+            "-k."
         )
 
 

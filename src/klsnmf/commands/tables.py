@@ -21,8 +21,8 @@ def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | N
         found = standard(table)
         table = found.apply(table)
         notes.append(
-            "Every column was scaled to mean 0 and variance 1 (--scale standard), so that there are "
-            "negative numbers."
+            "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
+            "negative now."
         )
     elif note := uneven(table):
         notes.append(note)

@@ -34,7 +34,8 @@ class Scale:
     spread: Array
 
     def apply(self, table: Table) -> Table:
-        return replace(table, X=(table.X - self.mean) / self.spread)
+        with np.errstate(over="ignore"):  # infinity is refused later
+            return replace(table, X=(table.X - self.mean) / self.spread)
 
 
 def standard(table: Table) -> Scale:
@@ -49,7 +50,13 @@ def standard(table: Table) -> Scale:
             f"{table.name} holds images, whose pixels are on one scale already. Leave --scale out."
         )
     table.require_numbers(gaps=True)
-    found = StandardScaler().fit(table.X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = StandardScaler().fit(table.X)
+    if not np.isfinite([found.mean_, found.scale_]).all():
+        raise InputError(
+            f"{table.name} has numbers too large to scale. Divide them by a constant, or leave "
+            "such columns out."
+        )
     return Scale(found.mean_, found.scale_)
 
 
@@ -66,28 +73,28 @@ def uneven(table: Table) -> str | None:
     """A remark if some named column varies far more than another."""
     if table.features is None or table.image_shape is not None or sparse.issparse(table.X):
         return None
-    known = np.isfinite(table.X)
-    X = np.where(known, table.X, 0)
-    largest = np.abs(X).max(initial=0)
-    if largest == 0:
-        return None
-    X = X / largest  # so that no square overflows
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = X.sum(axis=0) / count
-    variance = (np.square(X - mean) * known).sum(axis=0) / count
-    # What is left of a constant column is rounding.
-    varied = np.flatnonzero(variance > (np.finfo(np.float64).eps * count * mean) ** 2)
+    spread = np.array([_spread(column) for column in table.X.T])
+    varied = np.flatnonzero(spread)
     if not varied.size:
         return None
-    most = varied[np.argmax(variance[varied])]
-    least = varied[np.argmin(variance[varied])]
-    ratio = float(np.sqrt(variance[most] / variance[least]))
+    most, least = int(np.argmax(spread)), int(varied[np.argmin(spread[varied])])
+    ratio = spread[most] / spread[least]
     if ratio <= _UNEVEN:
         return None
-    alone = variance[most] > _ALONE * variance.sum()
+    alone = _ALONE * np.square(spread / spread[most]).sum() < 1
     outcome = "and decides nearly alone" if alone else "which hardly counts beside it"
     return (
         f"{short(table.features[most])} varies {float(f'{ratio:.2g}'):.0f} times as much as "
         f"{short(table.features[least])}, {outcome}. If the columns have different units, use "
         "--scale standard."
     )
+
+
+def _spread(column: Array) -> float:  # (n,)
+    """The standard deviation of what is known, 0 if that is constant but for rounding."""
+    known = column[np.isfinite(column)]
+    largest = np.abs(known).max(initial=0)
+    if largest == 0:
+        return 0.0
+    spread = float(np.std(known / largest))  # so that no square overflows
+    return float(largest) * spread if spread > 1e-12 else 0.0
