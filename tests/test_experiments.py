@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -422,12 +423,19 @@ def test_what_is_not_understood_is_named(tmp_path, arguments, said):
 def test_ctrl_c_keeps_what_is_done_and_shows_no_traceback(tmp_path):
     program = [Path(sys.executable).with_name("klsnmf"), "reproduce", "--quick"]
     options = ["--column", "KMeans", "--column", "RMNMF", "--processes", "1", "--out", tmp_path]
-    process = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True)
-    cells_folder = tmp_path / "rows" / "quick.cells"
-    while process.poll() is None and not list(cells_folder.glob("*.csv")):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    # Programs in the background are started deaf to Ctrl-C, and so would this one be.
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        [*program, *options], stderr=subprocess.PIPE, text=True, preexec_fn=listening
+    ) as process:
+        try:
+            cells_folder = tmp_path / "rows" / "quick.cells"
+            while process.poll() is None and not list(cells_folder.glob("*.csv")):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "Traceback" not in said
     assert "goes on" in said
