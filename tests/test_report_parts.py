@@ -79,6 +79,14 @@ def test_names_become_short_and_visible(name):
         assert shown == name
 
 
+def test_joiners_of_letters_and_emoji_stay_and_what_turns_text_around_does_not():
+    persian, family = "می\u200cخواهم", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert text.plain(persian) == persian
+    assert text.plain(family) == family
+    turning = "\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+    assert text.plain(turning) == "\ufffd" * len(turning)
+
+
 def test_both_ends_of_a_long_name_are_kept():
     shown = text.plain("a" * 50 + "b" * 50, 11)
     assert shown == "aaaaa…bbbbb"

@@ -19,6 +19,9 @@ LONGEST = 60
 #: Control, format (with those that reverse the direction of text), lone surrogate, private use.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
+#: Format characters that writing needs: Persian words and joined emoji fall apart without them.
+_JOINERS = "\u200c\u200d"
+
 
 def plain(text: Any, longest: int = LONGEST) -> str:
     """A name that is safe to look at, of at most so many characters."""
@@ -26,7 +29,11 @@ def plain(text: Any, longest: int = LONGEST) -> str:
     if len(text) > longest:
         head = (longest - 1) // 2
         text = text[:head] + "…" + text[len(text) - (longest - 1 - head) :]
-    return "".join("\ufffd" if unicodedata.category(c) in _INVISIBLE else c for c in text)
+    return "".join("\ufffd" if _hidden(c) else c for c in text)
+
+
+def _hidden(character: str) -> bool:
+    return character not in _JOINERS and unicodedata.category(character) in _INVISIBLE
 
 
 def number(value: float, decimals: int | None = None) -> str:
