@@ -8,11 +8,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_digits, load_wine
 
-from klsnmf import KLSNMF, LSNMF, METHODS, WNMF
+from klsnmf import DETAILS, KLSNMF, LSNMF, METHODS, WNMF
 from klsnmf.report import Run, embedding, page, write
+from klsnmf.strengths import strengths
 
 from .helpers import blobs
 from .report_runs import HOSTILE, hostile_run, run_of
@@ -318,3 +319,25 @@ def test_a_run_is_shown_with_its_command_and_its_parameters(read):
     report = read(run)
     assert "klsnmf cluster 'a b.csv'" in report.text
     assert "random_state 7" in report.text
+
+
+@pytest.mark.parametrize("method", ["kls-nmf", "spectral"])
+def test_name_estimator_and_data_are_enough(method, read):
+    X, _ = blobs(30, 2, 4, seed=0)
+    estimator = METHODS[method](n_clusters=2, random_state=0).fit(X)
+    run = Run(name="mine", estimator=estimator, X=X)
+    assert run.method == method
+    assert list(run.ids) == [str(i) for i in range(1, 31)]
+    np.testing.assert_array_equal(run.strength, strengths(estimator, X))
+    report = read(run)
+    assert DETAILS[method].description in report.text
+    assert "The fit took" not in report.text
+    assert "code" not in report.tags
+    assert "The fit took 1.5 s" in read(run_of(estimator, X, seconds=1.5)).text
+
+
+def test_a_clusterer_from_elsewhere_has_a_report(read):
+    X, _ = blobs(30, 2, 4, seed=0)
+    run = Run(name="mine", estimator=AgglomerativeClustering(2).fit(X), X=X)
+    assert run.method == ""
+    assert "Clusters found by AgglomerativeClustering" in read(run).text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,65 +10,77 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import Array, Labels, Matrix
+from ..methods import METHODS
+from ..strengths import strengths
 
 
-@dataclass(frozen=True)
 class Run:
     """All that is known of one clustering: what the report shows.
 
-    Attributes
+    Only the first three are needed.
+
+    Parameters
     ----------
-    name : what the user called the data: a file, a folder, a data set
-    command : a shell line that does it again; empty if there is none
-    method : a key of :data:`klsnmf.METHODS`
+    name : what you call the data: a file, a folder, a data set
     estimator : fitted, with ``labels_``
     X : array or sparse matrix of shape (n_samples, n_features), as given to ``fit``
-    ids : names of the samples
+    command : a shell line that does it again; empty if there is none
+    method : a key of :data:`klsnmf.METHODS`; None finds it by the class of the estimator
+    ids : names of the samples; None counts them from 1
     features : names of the columns of X, or None
     target : ndarray of shape (n_samples,) or None
         True labels of any type, where they are known; None or NaN for a sample without one.
     image_shape : (height, width), (height, width, 3) or None
         Rows of X are images of this shape.
-    strength : ndarray of shape (n_samples,)
-        How clearly a sample belongs to its cluster, from 0 to 1.
-    seconds : how long the fit took
+    strength : ndarray of shape (n_samples,) or None
+        How clearly a sample belongs to its cluster, from 0 to 1; None has it computed by
+        :func:`klsnmf.strengths.strengths`.
+    seconds : how long the fit took, or None
     messages : warnings, in words
     notes : what else there is to say of the data and the files, in words: no reason to worry
     """
 
-    name: str
-    command: str
-    method: str
-    estimator: Any
-    X: Matrix
-    ids: Sequence[str]
-    features: Sequence[str] | None
-    target: np.ndarray[Any, Any] | None
-    image_shape: tuple[int, ...] | None
-    strength: Array
-    seconds: float
-    messages: Sequence[str]
-    notes: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        n, p = self.X.shape
-        lengths = {
-            "ids": (len(self.ids), n),
-            "strength": (len(self.strength), n),
-            "estimator.labels_": (len(self.estimator.labels_), n),
-        }
-        if self.target is not None:
-            lengths["target"] = (len(self.target), n)
-        if self.features is not None:
-            lengths["features"] = (len(self.features), p)
-        if self.image_shape is not None:
-            lengths["image_shape"] = (int(np.prod(self.image_shape)), p)
-        for name, (found, expected) in lengths.items():
-            if found != expected:
-                raise ValueError(
-                    f"{name} is for {found} entries, and X of shape {self.X.shape} has {expected}: "
-                    "all parts of a Run must describe the same samples and features."
-                )
+    def __init__(
+        self,
+        name: str,
+        estimator: Any,
+        X: Matrix,
+        *,
+        command: str = "",
+        method: str | None = None,
+        ids: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+        target: np.ndarray[Any, Any] | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        strength: Array | None = None,
+        seconds: float | None = None,
+        messages: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        _check_lengths(
+            X.shape,
+            {
+                "estimator.labels_": estimator.labels_,
+                "ids": ids,
+                "target": target,
+                "strength": strength,
+            },
+            features,
+            image_shape,
+        )
+        self.name = name
+        self.estimator = estimator
+        self.X = X
+        self.command = command
+        self.method = _method_of(estimator) if method is None else method
+        self.ids = [str(i) for i in range(1, X.shape[0] + 1)] if ids is None else ids
+        self.features = features
+        self.target = target
+        self.image_shape = image_shape
+        self.strength = strengths(estimator, X) if strength is None else strength
+        self.seconds = seconds
+        self.messages = messages
+        self.notes = notes
 
     @cached_property
     def labels(self) -> Labels:  # (n,)
@@ -128,6 +139,31 @@ class Run:
         X = np.asarray(self.X, dtype=np.float64)
         known = ~np.isnan(X)
         return np.where(known, X, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def _check_lengths(
+    shape: tuple[int, ...],
+    by_sample: Mapping[str, Any],
+    features: Sequence[str] | None,
+    image_shape: tuple[int, ...] | None,
+) -> None:
+    n, p = shape
+    lengths = {name: (len(part), n) for name, part in by_sample.items() if part is not None}
+    if features is not None:
+        lengths["features"] = (len(features), p)
+    if image_shape is not None:
+        lengths["image_shape"] = (int(np.prod(image_shape)), p)
+    for name, (found, expected) in lengths.items():
+        if found != expected:
+            raise ValueError(
+                f"{name} is for {found} entries, and X of shape {shape} has {expected}: "
+                "all parts of a Run must describe the same samples and features."
+            )
+
+
+def _method_of(estimator: Any) -> str:
+    """The name of its class among the methods; empty for others."""
+    return next((name for name, kind in METHODS.items() if type(estimator) is kind), "")
 
 
 def _natural(name: str) -> tuple[int, float, str]:
