@@ -207,6 +207,31 @@ def test_the_features_that_set_a_cluster_apart_lead(prototypes):
         assert min(first.deviation, second.deviation) > 1
 
 
+def test_features_near_the_mean_set_nothing_apart():
+    labels = np.repeat([0, 1], 50)
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(50, 1))
+    alike = np.vstack([noise, noise])  # the same mean in both clusters
+    slight = alike + 0.02 * labels[:, None]
+    X = np.hstack([slight, alike, labels[:, None] + 0.1 * alike])
+    for cluster in clusters(run_of(_by_hand(labels), X), 4, 0):
+        assert [bar.feature for bar in cluster.bars] == ["feature 2"]
+        assert "feature 2" in cluster.columns  # values are shown all the same
+
+
+def test_features_stand_in_the_same_order_in_all_clusters():
+    X, _ = blobs(60, 3, 9, seed=0)
+    run = run_of(KMeans(3, n_init=1, random_state=0).fit(X), X)
+    shown = [cluster.columns for cluster in clusters(run, 4, 0)]
+    assert len({tuple(columns) for columns in shown}) > 1
+    for cluster, columns in zip(clusters(run, 4, 0), shown, strict=True):
+        assert columns == sorted(columns)
+        for member in cluster.typical:
+            row = X[int(member.id.split()[1])]
+            for column, value in zip(columns, member.values, strict=True):
+                assert float(value) == pytest.approx(row[int(column.split()[1])], abs=0.01)
+
+
 def test_the_map_keeps_every_cluster_and_its_share():
     estimator = _by_hand(np.repeat([0, 1, 2], [9000, 990, 10]))
     run = run_of(estimator, np.zeros((10_000, 2)))

@@ -28,6 +28,9 @@ _LEADING = 6
 _COLUMNS = 4
 _WORDS = 6
 
+#: Standard deviations: a feature that is nearer to the mean of all samples sets nothing apart.
+_APART = 0.1
+
 _LONGEST_FEATURE = 32
 
 #: A member of more strength than this is not in doubt.
@@ -212,7 +215,10 @@ class Profile:
         )
 
     def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
-        """The features that set a cluster apart most, as bars, and the first few by number."""
+        """The features that set a cluster apart most, as bars, and the first few by number.
+
+        Numbers ascend, so that features stand in the same order in the tables of all clusters.
+        """
         deviation = self.deviations[cluster]
         first = np.argsort(-np.abs(deviation), kind="stable")[:_LEADING]
         first = first[deviation[first] != 0]
@@ -223,9 +229,9 @@ class Profile:
                 number(self.centers[cluster, j]),
                 number(self.mean[j]),
             )
-            for j in first
+            for j in first[np.abs(deviation[first]) >= _APART]
         ]
-        return bars, [] if self.words else first[:_COLUMNS].tolist()
+        return bars, [] if self.words else np.sort(first[:_COLUMNS]).tolist()
 
     def values(self, run: Run, i: int, columns: list[int]) -> list[str]:
         if not self.words:
