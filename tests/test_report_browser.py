@@ -194,6 +194,29 @@ def test_a_finger_works_as_well(browser, reports):
         assert opened.page.locator("#tip").is_visible()
 
 
+def test_words_and_buttons_suit_a_finger(browser, reports):
+    for touch in (True, False):
+        options = {"has_touch": touch, "is_mobile": touch}
+        with Opened(browser, reports / "digits.html", 360, **options) as opened:
+            words = opened.page.locator("#map").inner_text()
+            assert ("Tap a sample" in words) is touch
+            assert ("Point at a sample" in words) is not touch
+            for button in opened.page.locator(".legend button").all():
+                box = button.bounding_box()
+                assert (min(box["width"], box["height"]) >= 40) is touch
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+def test_pictures_have_their_strength_in_numbers(browser, reports, width):
+    with Opened(browser, reports / "digits.html", width) as opened:
+        tiles = opened.page.locator(".gallery figure").all()[:16]
+        for tile in tiles:
+            number = tile.locator(".with-bar")
+            assert 0 <= float(number.inner_text()) <= 1
+            box, room = number.bounding_box(), tile.bounding_box()
+            assert box["x"] + box["width"] <= room["x"] + room["width"] + 1
+
+
 def test_keys_walk_over_the_map(browser, reports):
     with Opened(browser, reports / "digits.html") as opened:
         page = opened.page
