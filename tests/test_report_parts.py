@@ -8,12 +8,13 @@ import unicodedata
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.cluster import KMeans
+from scipy import sparse
+from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import GNMF, KLSNMF
 from klsnmf.metrics import accuracy
-from klsnmf.report import charts, embedding, marks, png, text
+from klsnmf.report import charts, embedding, marks, page, png, text
 from klsnmf.report.agreement import agreement
 from klsnmf.report.clusters import clusters
 from klsnmf.report.findings import findings
@@ -306,6 +307,23 @@ def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():
     assert apart[20] < 40  # of 640, the side of the map
 
 
+@pytest.mark.parametrize(("k", "numbered"), [(40, True), (41, False)])
+def test_very_many_numbers_do_not_hide_the_map(k, numbered):
+    X = np.random.default_rng(0).uniform(size=(82, 2))
+    run = run_of(_by_hand(np.arange(82) % k), X)
+    assert scatter(run, 100, 0).numbered is numbered
+    assert ('<g class="numbers' in page.render(run).decode("utf-8")) is numbered
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u200d"])
+def test_a_sample_without_a_name_is_shown_as_its_row(name):
+    run = run_of(_by_hand(np.array([0, 0, 1])), np.eye(3), ids=["a", name, "c"])
+    first, second = scatter(run, 10, 0).groups
+    assert [point.id for point in first.points + second.points] == ["a", "row 2", "c"]
+    shown = [one.id for cluster in clusters(run, 4, 0) for one in cluster.typical]
+    assert "row 2" in shown + [one.id for c in clusters(run, 4, 0) for one in c.doubtful]
+
+
 def test_points_of_the_map_are_the_samples_they_say():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, size=(70, 12)).astype(float)
@@ -390,6 +408,29 @@ def test_a_tiny_cluster_and_an_empty_one():
     said = findings(run_of(estimator, np.zeros((100, 2))))
     assert any("Only 3 of 4 clusters" in one for one in said)
     assert any("cluster 2 (2 samples)" in one for one in said)
+
+
+def test_most_samples_are_in_doubt():
+    X, _ = blobs(60, 3, 6, seed=0)
+    strength = np.linspace(0, 1, 60)
+    for estimator, words in (
+        (KMeans(3, n_init=1, random_state=0), "hardly more like their own cluster"),
+        (SpectralClustering(3, random_state=0), "nearest neighbours in other clusters"),
+    ):
+        estimator.fit(X)
+        (said,) = findings(run_of(estimator, X, strength=strength / 2))
+        assert words in said
+        assert "0.25" in said
+        assert findings(run_of(estimator, X, strength=strength)) == []
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_fewer_distinct_samples_than_clusters(form):
+    X = np.repeat([[0.0, 1, 2], [-0.0, 1, 2], [3, 0, 0]], 20, axis=0)  # two, zeros are equal
+    labels = np.arange(60) % 3
+    (said,) = findings(run_of(_by_hand(labels), form(X)))
+    assert "3 clusters, but only 2 distinct samples" in said
+    assert findings(run_of(_by_hand(labels % 2), form(X))) == []
 
 
 def _evidence(score, stability=1.0):

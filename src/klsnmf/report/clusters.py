@@ -164,7 +164,7 @@ def _member(
     if run.classes is not None and run.classes[1][i] >= 0:
         label = plain(run.classes[0][run.classes[1][i]])
     return Member(
-        plain(run.ids[i]),
+        run.id_of(i),
         float(run.strength[i]),
         label,
         label is not None and label != common,

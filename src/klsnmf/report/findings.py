@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
 
@@ -12,6 +13,9 @@ _TINY = 0.1
 
 #: More tiny clusters than this are counted, not named.
 _NAMED = 5
+
+#: Where the median strength is below this, most samples could as well be in another cluster.
+_WEAK = 0.3
 
 
 def findings(run: Run) -> list[str]:
@@ -34,6 +38,7 @@ def findings(run: Run) -> list[str]:
         said.append(
             f"Only {filled} of {run.n_clusters} clusters have samples: ask for fewer clusters."
         )
+    said.extend(_few_distinct(run) or _weak(run))  # equal samples explain that none is sure
     said.extend(_tiny(run))
     evidence = getattr(estimator, "n_clusters_evidence_", None)
     # The command may have said it already, and have gone on with an option of its own.
@@ -51,6 +56,30 @@ def _ran_out(run: Run) -> bool:
     most = run.estimator.get_params(deep=False).get("max_iter")
     used = getattr(run.estimator, "n_iter_", None)
     return not hasattr(run.estimator, "verdict_") and most is not None and used == most
+
+
+def _few_distinct(run: Run) -> list[str]:
+    seen: set[int] = set()
+    for i in range(len(run.labels)):
+        # Hashes take little room beside wide rows; a sum with 0 makes one zero of -0 and 0.
+        seen.add(hash((run.rows([i]) + 0.0).tobytes()))
+        if len(seen) >= run.n_clusters:
+            return []
+    return [
+        f"There are {run.n_clusters} clusters, but only {plural(len(seen), 'distinct sample')}: "
+        "equal samples cannot be told apart. Ask for fewer clusters."
+    ]
+
+
+def _weak(run: Run) -> list[str]:
+    median = float(np.median(run.strength))
+    if median >= _WEAK:
+        return []
+    if by_votes(run.estimator):
+        words = "Most samples have most of their nearest neighbours in other clusters"
+    else:
+        words = "Most samples are hardly more like their own cluster than like another"
+    return [f"{words}: the median strength is {median:.2f}."]
 
 
 def _tiny(run: Run) -> list[str]:

@@ -12,6 +12,7 @@ from scipy import sparse
 from .._typing import Array, Labels, Matrix
 from ..methods import METHODS
 from ..strengths import strengths
+from .text import plain, visible
 
 
 class Run:
@@ -123,6 +124,11 @@ class Run:
         which = np.full(len(known), -1)
         which[known] = [place[name] for name in names]
         return ordered, which
+
+    def id_of(self, i: int) -> str:
+        """The name of a sample as the page shows it; one without a visible name has its row."""
+        name = plain(self.ids[i])
+        return name if visible(name) else f"row {i + 1}"
 
     def rows(self, which: Any) -> Array:  # (m, p)
         """Some rows of X, dense, with the mean of a feature for what is not known."""

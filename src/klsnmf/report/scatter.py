@@ -21,6 +21,9 @@ _EDGE = 22
 #: Where a number stands, this share of the cluster is nearer than anywhere else in it.
 _CROWD = 0.25
 
+#: Numbers of more clusters than this would hide the points; buttons and the table have them.
+_NUMBERED = 40
+
 
 @dataclass(frozen=True)
 class Point:
@@ -58,6 +61,7 @@ class Map:
     width: int
     height: int
     sheet: Sheet | None  # the pictures of the points, in their order
+    numbered: bool  # whether the groups show their numbers
 
 
 def scatter(run: Run, most: int, budget: int) -> Map:
@@ -84,7 +88,8 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     pictures = None
     if run.image_shape is not None:
         pictures = sheet(darkroom(run).develop(run.rows(which)), budget)
-    return Map(groups, plane.kind, plane.source, len(which), SIDE, height, pictures)
+    numbered = len(groups) <= _NUMBERED
+    return Map(groups, plane.kind, plane.source, len(which), SIDE, height, pictures, numbered)
 
 
 def densest(points: Array) -> int:  # (m, 2)
@@ -100,4 +105,4 @@ def _point(run: Run, i: int, x: float, y: float) -> Point:
     label = None
     if run.classes is not None and run.classes[1][i] >= 0:
         label = plain(run.classes[0][run.classes[1][i]])
-    return Point(float(x), float(y), plain(run.ids[i]), float(run.strength[i]), label)
+    return Point(float(x), float(y), run.id_of(i), float(run.strength[i]), label)

@@ -32,6 +32,11 @@ def plain(text: Any, longest: int = LONGEST) -> str:
     return "".join("\ufffd" if _hidden(c) else c for c in text)
 
 
+def visible(text: str) -> bool:
+    """Whether there is anything to see but spaces and joiners."""
+    return any(not c.isspace() and c not in _JOINERS for c in text)
+
+
 def _hidden(character: str) -> bool:
     return character not in _JOINERS and unicodedata.category(character) in _INVISIBLE
 
