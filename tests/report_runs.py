@@ -1,6 +1,7 @@
 """Runs that the tests of the report share."""
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
 from klsnmf import KLSNMF
@@ -32,6 +33,13 @@ def run_of(estimator, X, **more):
         "messages": [],
     }
     return Run(estimator=estimator, X=X, **(parts | more))
+
+
+def by_hand(labels):
+    """An estimator that has given these labels."""
+    estimator = KMeans(int(labels.max()) + 1)
+    estimator.labels_ = labels
+    return estimator
 
 
 def hostile_run():

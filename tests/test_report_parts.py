@@ -8,23 +8,19 @@ import unicodedata
 import numpy as np
 import pytest
 from PIL import Image
-from scipy import sparse
-from sklearn.cluster import KMeans, SpectralClustering
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.cluster import KMeans
 
 from klsnmf import GNMF, KLSNMF
 from klsnmf.metrics import accuracy
 from klsnmf.report import charts, embedding, marks, page, png, text
 from klsnmf.report.agreement import agreement
 from klsnmf.report.clusters import clusters
-from klsnmf.report.findings import findings
 from klsnmf.report.pictures import as_uris, darkroom, sheet, shrink
 from klsnmf.report.scatter import scatter
 from klsnmf.report.similarity import similarity
-from klsnmf.selection import Evidence
 
 from .helpers import blobs
-from .report_runs import HOSTILE, run_of
+from .report_runs import HOSTILE, by_hand, run_of
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (28, 28), (3, 4, 3), (1, 9, 3)])
@@ -151,7 +147,7 @@ def test_galleries_show_the_surest_and_the_least_sure():
 
 def test_no_member_of_a_small_cluster_is_shown_twice():
     X = np.arange(4.0)[:, None]
-    one, three = clusters(run_of(_by_hand(np.array([0, 1, 1, 1])), X), 8, 0)
+    one, three = clusters(run_of(by_hand(np.array([0, 1, 1, 1])), X), 8, 0)
     assert (len(one.typical), len(one.doubtful)) == (1, 0)
     assert (len(three.typical), len(three.doubtful)) == (2, 1)
     assert len({member.id for member in three.typical + three.doubtful}) == 3
@@ -163,7 +159,7 @@ def test_members_without_doubt_are_not_called_doubtful():
     strength = np.ones(30)
     strength[[11, 15]] = 0.2, 0.9
     strength[20:] = 0.951
-    run = run_of(_by_hand(labels), X, strength=strength)
+    run = run_of(by_hand(labels), X, strength=strength)
     first, second, third = clusters(run, 4, 0)
     assert (first.doubtful, first.sure) == ([], True)
     assert [one.strength for one in second.doubtful] == [0.2, 0.9]
@@ -189,16 +185,10 @@ def test_numbers_of_a_column_have_the_same_decimals(values, shown):
     assert [text.number(value, digits) for value in values] == shown
 
 
-def _by_hand(labels):
-    estimator = KMeans(int(labels.max()) + 1)
-    estimator.labels_ = labels
-    return estimator
-
-
 @pytest.mark.parametrize("prototypes", [True, False])
 def test_the_features_that_set_a_cluster_apart_lead(prototypes):
     X, y = blobs(60, 3, 6, seed=0)  # cluster c is large in features c and c + 3
-    estimator = GNMF(3, random_state=0).fit(X) if prototypes else _by_hand(y)
+    estimator = GNMF(3, random_state=0).fit(X) if prototypes else by_hand(y)
     if not prototypes:
         X = X * [1, 1, 1, 1, 1, 1000]  # a unit of its own does not make a feature important
     for cluster in clusters(run_of(estimator, X), 4, 0):
@@ -215,7 +205,7 @@ def test_features_near_the_mean_set_nothing_apart():
     alike = np.vstack([noise, noise])  # the same mean in both clusters
     slight = alike + 0.02 * labels[:, None]
     X = np.hstack([slight, alike, labels[:, None] + 0.1 * alike])
-    for cluster in clusters(run_of(_by_hand(labels), X), 4, 0):
+    for cluster in clusters(run_of(by_hand(labels), X), 4, 0):
         assert [bar.feature for bar in cluster.bars] == ["feature 2"]
         assert "feature 2" in cluster.columns  # values are shown all the same
 
@@ -234,7 +224,7 @@ def test_features_stand_in_the_same_order_in_all_clusters():
 
 
 def test_the_map_keeps_every_cluster_and_its_share():
-    estimator = _by_hand(np.repeat([0, 1, 2], [9000, 990, 10]))
+    estimator = by_hand(np.repeat([0, 1, 2], [9000, 990, 10]))
     run = run_of(estimator, np.zeros((10_000, 2)))
     which = embedding.sample(run, 1000)
     counts = np.bincount(estimator.labels_[which])
@@ -289,10 +279,10 @@ def test_a_column_of_large_numbers_rules_the_map_and_is_named(size):
     order = np.arange(60) // 20
     X[:, 2] = 1000 * order + rng.uniform(size=60)
     features = ["a", "b", "mass", "d", "e"]
-    run = run_of(_by_hand(order), X * size, features=features)
+    run = run_of(by_hand(order), X * size, features=features)
     assert np.mean(order[_nearest(run)] == order) == 1
     assert "mass, with 100 % of the variance" in embedding.plane(run, np.arange(60)).source
-    even = run_of(_by_hand(order), rng.uniform(size=(60, 5)), features=features)
+    even = run_of(by_hand(order), rng.uniform(size=(60, 5)), features=features)
     assert embedding.plane(even, np.arange(60)).source == "the samples as the method saw them"
 
 
@@ -301,7 +291,7 @@ def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():
     piece = np.repeat([0, 1, 2], [30, 30, 3])  # the median is in the last
     X = np.array([[0, 0], [100, 0], [50, 0]])[piece] + rng.normal(size=(63, 2))
     labels = np.append(np.zeros(63, int), 1)
-    (first, _) = scatter(run_of(_by_hand(labels), np.vstack([X, [[50, 90]]])), 100, 0).groups
+    (first, _) = scatter(run_of(by_hand(labels), np.vstack([X, [[50, 90]]])), 100, 0).groups
     apart = sorted(abs(first.x - point.x) + abs(first.y - point.y) for point in first.points)
     assert apart[0] == 0
     assert apart[20] < 40  # of 640, the side of the map
@@ -310,14 +300,14 @@ def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():
 @pytest.mark.parametrize(("k", "numbered"), [(40, True), (41, False)])
 def test_very_many_numbers_do_not_hide_the_map(k, numbered):
     X = np.random.default_rng(0).uniform(size=(82, 2))
-    run = run_of(_by_hand(np.arange(82) % k), X)
+    run = run_of(by_hand(np.arange(82) % k), X)
     assert scatter(run, 100, 0).numbered is numbered
     assert ('<g class="numbers' in page.render(run).decode("utf-8")) is numbered
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\u200d"])
 def test_a_sample_without_a_name_is_shown_as_its_row(name):
-    run = run_of(_by_hand(np.array([0, 0, 1])), np.eye(3), ids=["a", name, "c"])
+    run = run_of(by_hand(np.array([0, 0, 1])), np.eye(3), ids=["a", name, "c"])
     first, second = scatter(run, 10, 0).groups
     assert [point.id for point in first.points + second.points] == ["a", "row 2", "c"]
     shown = [one.id for cluster in clusters(run, 4, 0) for one in cluster.typical]
@@ -328,7 +318,7 @@ def test_points_of_the_map_are_the_samples_they_say():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, size=(70, 12)).astype(float)
     X[0, 0], X[1, 1] = 0, 255
-    estimator = _by_hand(rng.permutation(np.arange(70) % 5))
+    estimator = by_hand(rng.permutation(np.arange(70) % 5))
     run = run_of(estimator, X, ids=[str(i) for i in range(70)], image_shape=(3, 4), target=X[:, 0])
     found = scatter(run, 40, 100_000)
     content = base64.b64decode(found.sheet.uri.partition(",")[2])
@@ -371,89 +361,6 @@ def test_clusters_stand_next_to_the_classes_they_match():
     assert [score.name for score in found.scores] == ["accuracy", "NMI", "purity"]
     assert found.scores[0].value == accuracy(y, estimator.labels_)
     assert "one cluster is left over" in found.scores[0].meaning
-
-
-def _fitted(estimator, X):
-    with pytest.warns(ConvergenceWarning) as heard:
-        estimator.fit(X)
-    return estimator, [str(one.message) for one in heard]
-
-
-def test_nothing_to_warn_of():
-    X, _ = blobs(60, 3, 6, seed=0)
-    assert findings(run_of(KLSNMF(3, random_state=0).fit(X), X)) == []
-
-
-def test_a_fit_that_stopped_early_is_said_once():
-    X, _ = blobs(60, 3, 6, seed=0)
-    estimator, messages = _fitted(KLSNMF(3, max_iter=2, random_state=0), X)
-    for heard in (messages, []):
-        (said,) = findings(run_of(estimator, X, messages=heard))
-        assert "converged" in said
-
-
-def test_a_collapse_is_said_once():
-    X, _ = blobs(60, 3, 6, seed=0)
-    estimator, messages = _fitted(KLSNMF(3, lam=1e6, random_state=0), X)
-    (said, *_) = findings(run_of(estimator, X))
-    assert "collapsed" in said
-    assert sum(
-        estimator.verdict_ in one for one in findings(run_of(estimator, X, messages=messages))
-    )
-
-
-def test_a_tiny_cluster_and_an_empty_one():
-    estimator = KMeans(4)
-    estimator.labels_ = np.repeat([0, 1, 2], [50, 48, 2])
-    said = findings(run_of(estimator, np.zeros((100, 2))))
-    assert any("Only 3 of 4 clusters" in one for one in said)
-    assert any("cluster 2 (2 samples)" in one for one in said)
-
-
-def test_most_samples_are_in_doubt():
-    X, _ = blobs(60, 3, 6, seed=0)
-    strength = np.linspace(0, 1, 60)
-    for estimator, words in (
-        (KMeans(3, n_init=1, random_state=0), "hardly more like their own cluster"),
-        (SpectralClustering(3, random_state=0), "nearest neighbours in other clusters"),
-    ):
-        estimator.fit(X)
-        (said,) = findings(run_of(estimator, X, strength=strength / 2))
-        assert words in said
-        assert "0.25" in said
-        assert findings(run_of(estimator, X, strength=strength)) == []
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
-def test_fewer_distinct_samples_than_clusters(form):
-    X = np.repeat([[0.0, 1, 2], [-0.0, 1, 2], [3, 0, 0]], 20, axis=0)  # two, zeros are equal
-    labels = np.arange(60) % 3
-    (said,) = findings(run_of(_by_hand(labels), form(X)))
-    assert "3 clusters, but only 2 distinct samples" in said
-    assert findings(run_of(_by_hand(labels % 2), form(X))) == []
-
-
-def _evidence(score, stability=1.0):
-    score = np.array(score)
-    candidates = np.arange(2, 2 + len(score))
-    best = int(candidates[score.argmax()])
-    ones = np.ones(len(score))
-    return Evidence(candidates, ones, score, stability * ones, score, 1 / candidates, best)
-
-
-def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
-    X, _ = blobs(60, 3, 6, seed=0)
-    estimator = KLSNMF(3, random_state=0).fit(X)
-    for evidence, doubts in (
-        (_evidence([0.1, 0.9, 0.2]), False),
-        (_evidence([0.8, 0.9, 0.2]), True),
-        (_evidence([0.1, 0.9, 0.2], stability=0.5), True),
-    ):
-        estimator.n_clusters_evidence_ = evidence
-        said = findings(run_of(estimator, X))
-        assert said == ([evidence.verdict] if doubts else [])
-        heard = [one.removesuffix(".") + ": -k NUMBER." for one in said]
-        assert findings(run_of(estimator, X, messages=heard)) == heard
 
 
 def test_the_bend_of_a_curve_fills_the_chart():
