@@ -98,7 +98,8 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
     table.require_numbers(
         gaps="nan" in DETAILS[method].accepts, last_resort=last_resort(table, "--method")
     )
-    require_samples(k, table)
+    # The eigenvectors of spectral clustering are found for fewer clusters than samples only.
+    require_samples(k, table, spare=int(method == "spectral"))
     begun = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -122,14 +123,14 @@ def _in_options(text: str) -> str:
     return printable(text)
 
 
-def require_samples(k: int | str, table: Table) -> None:
-    """Refuse more clusters than samples."""
+def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
+    """Refuse more clusters than samples, but for those that a method has to spare."""
     n = table.X.shape[0]
-    if k != "auto" and int(k) > n:
-        raise InputError(
-            f"{table.name} has {plural(n, 'sample')}, too few for {k} clusters. Ask for fewer with "
-            "-k."
-        )
+    most = n - spare
+    if k == "auto" or int(k) <= most:
+        return
+    remedy = f"give {most} or fewer." if most > 1 else "give 1." if most else "use another method."
+    raise InputError(f"{table.name} has {plural(n, 'sample')}: -k {k} is too many; {remedy}")
 
 
 def _fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None) -> Any:
