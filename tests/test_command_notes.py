@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 from scipy import sparse
 
 from klsnmf import saving
-from klsnmf.inputs import Table
+from klsnmf.commands import klsnmf
+from klsnmf.inputs import InputError, Table
 from klsnmf.inputs.roles import remarks
 from klsnmf.inputs.scaling import standard, uneven
 from klsnmf.metrics import accuracy
@@ -230,7 +232,18 @@ def test_more_clusters_than_samples(samples):
     np.save("mine.npy", samples[0])
     for command in ("cluster", "compare"):
         _, error = run(command, "mine.npy", "-k", N + 1, code=3)
-        assert "mine.npy has 60 samples, too few for 61 clusters" in error
+        assert "mine.npy has 60 samples: -k 61 is too many; give 60 or fewer." in error
+
+
+def test_as_many_clusters_as_samples():
+    np.save("mine.npy", np.eye(12))
+    _, error = run("cluster", "mine.npy", "-k", 12, "--method", "spectral", code=3)
+    assert "-k 12 is too many; give 11 or fewer." in error
+    options = ["--methods", "spectral,kmeans", "--seeds", 1, "--json"]
+    found = json.loads(run("compare", "mine.npy", "-k", 12, *options, code=1)[0])
+    spectral, kmeans = found["methods"]
+    assert "too many" in spectral["failure"]
+    assert kmeans["failure"] is None
 
 
 # ---------------------------------------------------------------------- iterations
@@ -280,6 +293,19 @@ def test_usual_methods_that_cannot_are_left_out(samples):
     assert rows["gnmf"]["left_out"] == "it takes no negative numbers"
     assert rows["gnmf"]["failure"] is None
     assert "gnmf" not in {name for pair in found["agreement"] for name in pair["methods"]}
+
+
+def test_a_method_with_a_mistake_does_not_stop_the_others(samples, monkeypatch):
+    def fail(*_, **__):
+        raise TypeError("no such axis")
+
+    monkeypatch.setattr("sklearn.cluster.SpectralClustering.fit", fail)
+    np.save("mine.npy", samples[0])
+    options = ["--methods", "spectral,kmeans", "--seeds", 1, "--json"]
+    found = json.loads(run("compare", "mine.npy", "-k", K, *options, code=1)[0])
+    spectral, kmeans = found["methods"]
+    assert spectral["failure"] == "TypeError('no such axis')"
+    assert kmeans["failure"] is None
 
 
 # ---------------------------------------------------------------------- results
@@ -334,6 +360,15 @@ def test_mistakes_in_data_are_not_hunted_in_the_program(samples, monkeypatch):
 
     monkeypatch.setattr("klsnmf.commands.fits.fit", fail)
     assert "--debug" in run("cluster", "mine.npy", code=1)[1]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_debug_may_stand_anywhere(place):
+    line = ["cluster", "missing.csv"]
+    line.insert(place, "--debug")
+    with pytest.raises(InputError, match="does not exist"):
+        CliRunner().invoke(klsnmf, line, catch_exceptions=False)
+    assert "Show the traceback" in run("data", "check", "--help")[0]
 
 
 def test_broken_images_can_be_left_out(samples):
