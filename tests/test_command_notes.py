@@ -1,6 +1,7 @@
 """What the commands tell of the data and of the result, so that no answer misleads."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,39 @@ def test_the_columns_used_are_told(samples):
     assert "looks like" not in error  # it was asked for
     shown, _ = run("compare", "mine.csv", "-k", K, "--methods", "kmeans", "--seeds", 1)
     assert "Clustered by 7 columns" in shown
+
+
+def test_names_of_columns_may_have_commas(samples):
+    X, _ = samples
+    more = {"Petal, length": X[:, 0], "a": X[:, 1], "-b": X[:, 2]}
+    write_csv("mine.csv", X[:, 3:], **more)
+    for texts, expected in (
+        (["Petal, length"], ["Petal, length"]),
+        (["Petal, length", "a, f0"], ["Petal, length", "a", "f0"]),
+        (['f0,"Petal, length", -b'], ["f0", "Petal, length", "-b"]),
+        (["-b"], ["-b"]),
+    ):
+        words = [f"--columns={text}" for text in texts]
+        run("cluster", "mine.csv", "-k", K, "--method", "kmeans", *words)
+        assert summary()["columns"] == expected
+        again = run("predict", "mine-clusters", "mine.csv")[0]
+        assert again == Path("mine-clusters/labels.csv").read_text()
+        assert "replaced" not in run(*shlex.split(summary()["command"])[1:])[1]
+        assert summary()["columns"] == expected
+    assert "no column 'Petal'" in run("cluster", "mine.csv", "--columns", "Petal, a", code=3)[1]
+    run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--columns", "Petal, length")
+    write_csv("other.csv", X[:, :1], Petal=X[:, 0], length=X[:, 1])
+    _, error = run("predict", "mine-clusters", "other.csv", code=3)
+    assert "no column 'Petal, length'" in error
+
+
+def test_a_name_that_looks_like_an_option(samples):
+    np.save("-weird.npy", samples[0])
+    run("cluster", "-k", K, "--method", "kmeans", "--", "-weird.npy")
+    command = summary("./-weird-clusters")["command"]
+    assert command.startswith("klsnmf cluster ./-weird.npy -k 3")
+    assert command.endswith(" --out=./-weird-clusters")
+    assert "replaced" not in run(*shlex.split(command)[1:])[1]
 
 
 def test_columns_that_look_like_names_or_classes():

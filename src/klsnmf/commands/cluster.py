@@ -38,21 +38,32 @@ class _Asked:
     @property
     def command(self) -> str:
         """The line that does it again."""
-        words = ["--dataset", str(self.dataset)] if self.data is None else [str(self.data)]
+        words = ["--dataset", str(self.dataset)] if self.data is None else [_path_word(self.data)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        if self.wanted.columns:
-            words += ["--columns", ",".join(self.wanted.columns)]
+        for text in self.wanted.columns or []:
+            words += _option("--columns", text)
         if self.wanted.id_column:
-            words += ["--id-column", self.wanted.id_column]
+            words += _option("--id-column", self.wanted.id_column)
         if self.wanted.label_column:
-            words += ["--label-column", self.wanted.label_column]
+            words += _option("--label-column", self.wanted.label_column)
         if self.scale != "none":
             words += ["--scale", self.scale]
         if self.max_iter is not None:
             words += ["--max-iter", str(self.max_iter)]
         if self.wanted.skip_broken:
             words.append("--skip-broken")
-        return shlex.join(["klsnmf", "cluster", *words, "--out", str(self.folder)])
+        words += _option("--out", _path_word(self.folder))
+        return shlex.join(["klsnmf", "cluster", *words])
+
+
+def _path_word(path: Path) -> str:
+    """A path that is not taken for an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def _option(name: str, value: str) -> list[str]:
+    """An option and its value, in one word where the value could be taken for an option."""
+    return [f"{name}={value}"] if value.startswith(("-", "./-")) else [name, value]
 
 
 @click.command()

@@ -129,7 +129,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
             "the kind that it was made from."
         )
     columns = given.columns or features or about.get("columns")
-    named = Choice(columns, given.id_column or about.get("id_column"))
+    exact = not given.columns and bool(features)
+    named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
     if images and shape:
         shape = tuple(int(side) for side in shape)
         named = Choice(image_shape=shape, skip_broken=given.skip_broken)

@@ -13,7 +13,7 @@ from scipy import sparse
 from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
 from ..factorization import with_short_indices
-from .names import place_of
+from .names import chosen_names, place_of
 from .table import Choice, InputError, Table, classes, counted, numbers
 
 #: Names that arrays of samples, of classes and of names usually have.
@@ -101,12 +101,13 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
 def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
     """The name of the array that holds the samples."""
     if choice.columns is not None:
-        if len(choice.columns) != 1:
+        chosen = chosen_names(list(arrays), choice)
+        if len(chosen) != 1:
             raise InputError(
-                f"{path} holds arrays, and --columns names {len(choice.columns)}. Name the one "
+                f"{path} holds arrays, and --columns names {len(chosen)}. Name the one "
                 f"that holds the samples; there are {', '.join(arrays)}."
             )
-        return list(arrays)[place_of(path, list(arrays), choice.columns[0])]
+        return list(arrays)[place_of(path, list(arrays), chosen[0])]
     for name in _SAMPLES:
         if name in arrays:
             return name
