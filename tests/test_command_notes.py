@@ -280,6 +280,14 @@ def test_as_many_clusters_as_samples():
     assert kmeans["failure"] is None
 
 
+def test_classes_for_other_samples_are_ignored_with_a_note(samples):
+    X, y = samples
+    np.savez("mine.npz", X=X, y=y[:-1])
+    _, error = run("cluster", "mine.npz", "-k", K, "--method", "kmeans")
+    assert "Note: y was ignored: it is for 59 samples, and X has 60." in error
+    assert summary()["scores"] is None
+
+
 # ---------------------------------------------------------------------- iterations
 
 
@@ -403,6 +411,20 @@ def test_debug_may_stand_anywhere(place):
     with pytest.raises(InputError, match="does not exist"):
         CliRunner().invoke(klsnmf, line, catch_exceptions=False)
     assert "Show the traceback" in run("data", "check", "--help")[0]
+
+
+@pytest.mark.parametrize("group", [[], ["data"]])
+def test_help_is_not_cut(group):
+    shown = run(*group, "--help")[0]
+    assert "Commands:" in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
+def test_one_sample_in_one_cluster():
+    np.save("mine.npy", np.zeros((1, 3)))
+    shown, _ = run("cluster", "mine.npy", "-k", 1)
+    assert "1 sample in 1 cluster, " in shown
+    assert summary()["strengths"] == [1]
 
 
 def test_broken_images_can_be_left_out(samples):

@@ -66,7 +66,7 @@ def _option(name: str, value: str) -> list[str]:
     return [f"{name}={value}"] if value.startswith(("-", "./-")) else [name, value]
 
 
-@click.command()
+@click.command(short_help="Cluster samples: labels, a model and a report.")
 @options.data
 @options.clusters
 @options.method

@@ -37,7 +37,7 @@ class _Outcome:
     left_out: str | None = None
 
 
-@click.command()
+@click.command(short_help="Compare several methods on the same samples.")
 @options.data
 @options.clusters
 @click.option(

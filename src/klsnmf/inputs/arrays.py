@@ -13,6 +13,7 @@ from scipy import sparse
 from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
 from ..factorization import with_short_indices
+from ..words import plural
 from .names import chosen_names, place_of
 from .table import Choice, InputError, Table, classes, counted, numbers
 
@@ -87,6 +88,8 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
     target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
     if target is not None and choice.label_column is None:
         messages.append("An array of classes was found, and scores are shown.")
+    if target is None:
+        messages += _of_other_length(arrays, n, name)
     ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
     return Table(
         name=str(path),
@@ -136,6 +139,15 @@ def _aside(
         if name in arrays and name != X and arrays[name].size == n and _discrete(arrays[name]):
             return np.ravel(arrays[name])
     return None
+
+
+def _of_other_length(arrays: dict[str, Any], n: int, X: str) -> list[str]:
+    """A note on an array that is called like classes, and is for other samples."""
+    return [
+        f"{name} was ignored: it is for {plural(arrays[name].size, 'sample')}, and {X} has {n}."
+        for name in _CLASSES
+        if name in arrays and name != X and arrays[name].size != n
+    ]
 
 
 def _discrete(values: NDArray[Any]) -> bool:
