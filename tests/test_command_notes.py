@@ -288,6 +288,27 @@ def test_classes_for_other_samples_are_ignored_with_a_note(samples):
     assert summary()["scores"] is None
 
 
+def test_what_the_report_finds_is_told_by_the_command(samples):
+    X, _ = samples
+    np.save("mine.npy", np.vstack([X, 100 + X[:1]]))
+    _, error = run("cluster", "mine.npy", "-k", K + 1, "--method", "kmeans")
+    tiny = "Tiny next to the others: cluster "
+    assert f"Note: {tiny}" in error
+    assert sum(message.startswith(tiny) for message in summary()["messages"]) == 1
+    assert Path("mine-clusters/report.html").read_text(encoding="utf-8").count(tiny) == 1
+
+
+def test_fewer_clusters_than_asked_for():
+    np.save("mine.npy", np.repeat(np.eye(2), 10, axis=0))
+    for method in ("kmeans", "gnmf"):
+        _, error = run("cluster", "mine.npy", "-k", 3, "--method", method)
+        found = summary()
+        assert (found["n_clusters_asked"], found["n_clusters"]) == (3, 2)
+        assert error.count("Note: Only 2 of 3 clusters have samples") == 1
+    run("cluster", "mine.npy", "-k", "auto")
+    assert summary()["n_clusters_asked"] == "auto"
+
+
 # ---------------------------------------------------------------------- iterations
 
 
@@ -373,6 +394,44 @@ def test_strengths_of_clusters_are_medians(samples):
     strengths = np.array([float(row["strength"]) for row in rows])
     medians = [np.median(strengths[labels == cluster]) for cluster in range(K)]
     np.testing.assert_allclose(summary()["strengths"], medians, atol=1e-4)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """What reports are made from; each fails."""
+    seen = []
+
+    def fail(run, path):
+        seen.append(run)
+        raise ZeroDivisionError("by nought")
+
+    monkeypatch.setattr("klsnmf.report.write", fail)
+    return seen
+
+
+def test_a_report_that_fails_leaves_the_labels(samples, runs):
+    np.save("mine.npy", samples[0])
+    line = ["cluster", "mine.npy", "-k", K, "--method", "kmeans"]
+    for more in ([], ["--quiet"]):
+        shown, error = run(*line, *more, code=1)
+        assert error.count("There is no report.html") == 1
+        assert "(ZeroDivisionError: by nought). The labels and the other results were" in error
+        assert bool(shown) is not bool(more)
+        assert len(labels_of("mine-clusters")) == N
+        assert summary()["files"] == ["labels.csv", "model.npz", "result.json"]
+        assert "by nought" in summary()["messages"][-1]
+    debugged = CliRunner().invoke(klsnmf, [*map(str, line), "--debug"])
+    assert debugged.exit_code == 1
+    assert isinstance(debugged.exception.__cause__, ZeroDivisionError)
+
+
+def test_warnings_and_notes_are_apart_in_the_report(units, runs):
+    write_csv("mine.csv", units[0], remark=["text"] * N)
+    run("cluster", "mine.csv", "-k", K, "--method", "wnmf", "--max-iter", 1, code=1)
+    (made,) = runs
+    assert [message.partition(" ")[0] for message in made.messages] == ["'f6'", "WNMF"]
+    assert made.notes == ["Left out, because they hold text: 'remark'."]
+    assert made.messages[0] in summary()["messages"]
 
 
 # ---------------------------------------------------------------------- words

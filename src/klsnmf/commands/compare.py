@@ -222,6 +222,7 @@ def _result(
             dict.fromkeys(
                 [
                     *table.messages,
+                    *table.warnings,
                     *doubts(evidence),
                     *(note for one in outcomes for note in one.messages),
                 ]

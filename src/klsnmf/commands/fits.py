@@ -31,6 +31,12 @@ _OPTIONS = (
         r"stopped at max_iter=(\d+) before it converged: raise max_iter, or tol",
         r"stopped after \1 iterations, before it converged: allow more with --max-iter",
     ),
+    (
+        r"Number of distinct clusters \((\d+)\) found smaller than n_clusters \((\d+)\)\. .*",
+        r"Only \1 of \2 clusters have samples, perhaps because samples are equal: ask for fewer "
+        "with -k.",
+    ),
+    (r"raise max_iter and run it again", "allow more with --max-iter"),
     (r"n_clusters=(\d+)", r"\1"),
     (r"lower n_clusters(, or set labels=\"kmeans\")?", "ask for fewer with -k"),
 )
@@ -108,7 +114,7 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
         except ValueError as error:
             raise InputError(f"{table.name}, method {method}: {error}") from error
     told = [warning for warning in caught if not issubclass(warning.category, _INTERNAL)]
-    messages = list(dict.fromkeys(_in_options(str(warning.message)) for warning in told))
+    messages = list(dict.fromkeys(in_options(str(warning.message)) for warning in told))
     return Fitted(estimator, time.perf_counter() - begun, messages)
 
 
@@ -116,7 +122,7 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
 _INTERNAL = (DeprecationWarning, FutureWarning, PendingDeprecationWarning)
 
 
-def _in_options(text: str) -> str:
+def in_options(text: str) -> str:
     """A warning in the words of the command line."""
     for python, option in _OPTIONS:
         text = re.sub(python, option, text)

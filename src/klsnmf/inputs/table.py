@@ -58,6 +58,7 @@ class Table:
     target : (n,) known classes, if there are any; None for a sample without one
     image_shape : (height, width) or (height, width, 3) if rows are images
     messages : what the user should know of how the data were read
+    warnings : what in the data may mislead the clusters
     lines : (n,) the line of a text file that each sample stands on
     """
 
@@ -68,6 +69,7 @@ class Table:
     target: NDArray[Any] | None = None
     image_shape: tuple[int, ...] | None = None
     messages: Sequence[str] = field(default_factory=list)
+    warnings: Sequence[str] = field(default_factory=list)
     lines: Sequence[int] | None = None
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
