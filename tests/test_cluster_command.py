@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import pty
+import re
 import resource
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from scipy.io import mmwrite, savemat
 
 from klsnmf import METHODS
 from klsnmf.commands.options import METHOD_NAMES
+from klsnmf.commands.output import show_lines
 from klsnmf.commands.results import harmless
 from klsnmf.commands.working import _Lines
 from klsnmf.metrics import accuracy
@@ -518,7 +520,21 @@ def test_no_name_becomes_a_formula(name, samples):
     run("cluster", "mine.csv", "-k", K, "--id-column", "name")
     (found,) = {row["id"] for row in rows_of("mine-clusters/labels.csv")}
     assert found.lstrip()[0] in "'a"
-    assert found.removeprefix("'") == name.replace("\r", " ")
+    assert found.removeprefix("'") == re.sub(r"[\r\n\t]", " ", name)
+
+
+def test_no_name_commands_a_terminal(samples, monkeypatch, capsys):
+    write_csv("mine.csv", samples[0][:9], name=["a\x1b[2J\x9b\u202eé\tb"] * 9)
+    run("cluster", "mine.csv", "-k", K, "--id-column", "name", "--method", "kmeans")
+    (found,) = {row["id"] for row in rows_of("mine-clusters/labels.csv")}
+    assert found == "a\ufffd[2J\ufffd\u202eé b"
+    shown = run("predict", "mine-clusters", "mine.csv", "--json")[0]
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+    assert json.loads(shown)[0]["id"] == "a\x1b[2J\x9b\u202eé\tb"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    show_lines(f"{found}\nb\n")
+    assert capsys.readouterr().out == "a\ufffd[2J\ufffd\ufffdé b\nb\n"
+    assert harmless("\udcff") == "\ufffd"
 
 
 def test_numbers_are_names_as_they_are():

@@ -1,15 +1,18 @@
 """What the commands tell of the data and of the result, so that no answer misleads."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 from scipy import sparse
 
 from klsnmf import saving
-from klsnmf.inputs import Table
+from klsnmf.commands import klsnmf
+from klsnmf.inputs import InputError, Table
 from klsnmf.inputs.roles import remarks
 from klsnmf.inputs.scaling import standard, uneven
 from klsnmf.metrics import accuracy
@@ -174,6 +177,39 @@ def test_the_columns_used_are_told(samples):
     assert "Clustered by 7 columns" in shown
 
 
+def test_names_of_columns_may_have_commas(samples):
+    X, _ = samples
+    more = {"Petal, length": X[:, 0], "a": X[:, 1], "-b": X[:, 2]}
+    write_csv("mine.csv", X[:, 3:], **more)
+    for texts, expected in (
+        (["Petal, length"], ["Petal, length"]),
+        (["Petal, length", "a, f0"], ["Petal, length", "a", "f0"]),
+        (['f0,"Petal, length", -b'], ["f0", "Petal, length", "-b"]),
+        (["-b"], ["-b"]),
+    ):
+        words = [f"--columns={text}" for text in texts]
+        run("cluster", "mine.csv", "-k", K, "--method", "kmeans", *words)
+        assert summary()["columns"] == expected
+        again = run("predict", "mine-clusters", "mine.csv")[0]
+        assert again == Path("mine-clusters/labels.csv").read_text()
+        assert "replaced" not in run(*shlex.split(summary()["command"])[1:])[1]
+        assert summary()["columns"] == expected
+    assert "no column 'Petal'" in run("cluster", "mine.csv", "--columns", "Petal, a", code=3)[1]
+    run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--columns", "Petal, length")
+    write_csv("other.csv", X[:, :1], Petal=X[:, 0], length=X[:, 1])
+    _, error = run("predict", "mine-clusters", "other.csv", code=3)
+    assert "no column 'Petal, length'" in error
+
+
+def test_a_name_that_looks_like_an_option(samples):
+    np.save("-weird.npy", samples[0])
+    run("cluster", "-k", K, "--method", "kmeans", "--", "-weird.npy")
+    command = summary("./-weird-clusters")["command"]
+    assert command.startswith("klsnmf cluster ./-weird.npy -k 3")
+    assert command.endswith(" --out=./-weird-clusters")
+    assert "replaced" not in run(*shlex.split(command)[1:])[1]
+
+
 def test_columns_that_look_like_names_or_classes():
     rng = np.random.default_rng(0)
     columns = {
@@ -230,7 +266,47 @@ def test_more_clusters_than_samples(samples):
     np.save("mine.npy", samples[0])
     for command in ("cluster", "compare"):
         _, error = run(command, "mine.npy", "-k", N + 1, code=3)
-        assert "mine.npy has 60 samples, too few for 61 clusters" in error
+        assert "mine.npy has 60 samples: -k 61 is too many; give 60 or fewer." in error
+
+
+def test_as_many_clusters_as_samples():
+    np.save("mine.npy", np.eye(12))
+    _, error = run("cluster", "mine.npy", "-k", 12, "--method", "spectral", code=3)
+    assert "-k 12 is too many; give 11 or fewer." in error
+    options = ["--methods", "spectral,kmeans", "--seeds", 1, "--json"]
+    found = json.loads(run("compare", "mine.npy", "-k", 12, *options, code=1)[0])
+    spectral, kmeans = found["methods"]
+    assert "too many" in spectral["failure"]
+    assert kmeans["failure"] is None
+
+
+def test_classes_for_other_samples_are_ignored_with_a_note(samples):
+    X, y = samples
+    np.savez("mine.npz", X=X, y=y[:-1])
+    _, error = run("cluster", "mine.npz", "-k", K, "--method", "kmeans")
+    assert "Note: y was ignored: it is for 59 samples, and X has 60." in error
+    assert summary()["scores"] is None
+
+
+def test_what_the_report_finds_is_told_by_the_command(samples):
+    X, _ = samples
+    np.save("mine.npy", np.vstack([X, 100 + X[:1]]))
+    _, error = run("cluster", "mine.npy", "-k", K + 1, "--method", "kmeans")
+    tiny = "Tiny next to the others: cluster "
+    assert f"Note: {tiny}" in error
+    assert sum(message.startswith(tiny) for message in summary()["messages"]) == 1
+    assert Path("mine-clusters/report.html").read_text(encoding="utf-8").count(tiny) == 1
+
+
+def test_fewer_clusters_than_asked_for():
+    np.save("mine.npy", np.repeat(np.eye(2), 10, axis=0))
+    for method in ("kmeans", "gnmf"):
+        _, error = run("cluster", "mine.npy", "-k", 3, "--method", method)
+        found = summary()
+        assert (found["n_clusters_asked"], found["n_clusters"]) == (3, 2)
+        assert error.count("Note: Only 2 of 3 clusters have samples") == 1
+    run("cluster", "mine.npy", "-k", "auto")
+    assert summary()["n_clusters_asked"] == "auto"
 
 
 # ---------------------------------------------------------------------- iterations
@@ -282,6 +358,19 @@ def test_usual_methods_that_cannot_are_left_out(samples):
     assert "gnmf" not in {name for pair in found["agreement"] for name in pair["methods"]}
 
 
+def test_a_method_with_a_mistake_does_not_stop_the_others(samples, monkeypatch):
+    def fail(*_, **__):
+        raise TypeError("no such axis")
+
+    monkeypatch.setattr("sklearn.cluster.SpectralClustering.fit", fail)
+    np.save("mine.npy", samples[0])
+    options = ["--methods", "spectral,kmeans", "--seeds", 1, "--json"]
+    found = json.loads(run("compare", "mine.npy", "-k", K, *options, code=1)[0])
+    spectral, kmeans = found["methods"]
+    assert spectral["failure"] == "TypeError('no such axis')"
+    assert kmeans["failure"] is None
+
+
 # ---------------------------------------------------------------------- results
 
 
@@ -305,6 +394,44 @@ def test_strengths_of_clusters_are_medians(samples):
     strengths = np.array([float(row["strength"]) for row in rows])
     medians = [np.median(strengths[labels == cluster]) for cluster in range(K)]
     np.testing.assert_allclose(summary()["strengths"], medians, atol=1e-4)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """What reports are made from; each fails."""
+    seen = []
+
+    def fail(run, path):
+        seen.append(run)
+        raise ZeroDivisionError("by nought")
+
+    monkeypatch.setattr("klsnmf.report.write", fail)
+    return seen
+
+
+def test_a_report_that_fails_leaves_the_labels(samples, runs):
+    np.save("mine.npy", samples[0])
+    line = ["cluster", "mine.npy", "-k", K, "--method", "kmeans"]
+    for more in ([], ["--quiet"]):
+        shown, error = run(*line, *more, code=1)
+        assert error.count("There is no report.html") == 1
+        assert "(ZeroDivisionError: by nought). The labels and the other results were" in error
+        assert bool(shown) is not bool(more)
+        assert len(labels_of("mine-clusters")) == N
+        assert summary()["files"] == ["labels.csv", "model.npz", "result.json"]
+        assert "by nought" in summary()["messages"][-1]
+    debugged = CliRunner().invoke(klsnmf, [*map(str, line), "--debug"])
+    assert debugged.exit_code == 1
+    assert isinstance(debugged.exception.__cause__, ZeroDivisionError)
+
+
+def test_warnings_and_notes_are_apart_in_the_report(units, runs):
+    write_csv("mine.csv", units[0], remark=["text"] * N)
+    run("cluster", "mine.csv", "-k", K, "--method", "wnmf", "--max-iter", 1, code=1)
+    (made,) = runs
+    assert [message.partition(" ")[0] for message in made.messages] == ["'f6'", "WNMF"]
+    assert made.notes == ["Left out, because they hold text: 'remark'."]
+    assert made.messages[0] in summary()["messages"]
 
 
 # ---------------------------------------------------------------------- words
@@ -334,6 +461,29 @@ def test_mistakes_in_data_are_not_hunted_in_the_program(samples, monkeypatch):
 
     monkeypatch.setattr("klsnmf.commands.fits.fit", fail)
     assert "--debug" in run("cluster", "mine.npy", code=1)[1]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_debug_may_stand_anywhere(place):
+    line = ["cluster", "missing.csv"]
+    line.insert(place, "--debug")
+    with pytest.raises(InputError, match="does not exist"):
+        CliRunner().invoke(klsnmf, line, catch_exceptions=False)
+    assert "Show the traceback" in run("data", "check", "--help")[0]
+
+
+@pytest.mark.parametrize("group", [[], ["data"]])
+def test_help_is_not_cut(group):
+    shown = run(*group, "--help")[0]
+    assert "Commands:" in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
+def test_one_sample_in_one_cluster():
+    np.save("mine.npy", np.zeros((1, 3)))
+    shown, _ = run("cluster", "mine.npy", "-k", 1)
+    assert "1 sample in 1 cluster, " in shown
+    assert summary()["strengths"] == [1]
 
 
 def test_broken_images_can_be_left_out(samples):

@@ -21,8 +21,9 @@ def test_from_scores_and_distances():
     np.testing.assert_allclose(from_scores(scores, np.zeros(5, int)), [0.75, 0, 0, 0, 1])
     distances = np.array([[1.0, 4.0], [2.0, 2.0], [0.0, 1.0], [0.0, 0.0]])
     np.testing.assert_allclose(from_distances(distances, np.zeros(4, int)), [0.75, 0, 1, 0])
-    np.testing.assert_allclose(from_scores(np.ones((2, 1)), np.zeros(2, int)), 1)
-    np.testing.assert_allclose(from_distances(np.ones((2, 1)), np.zeros(2, int)), 1)
+    one = np.array([[2.0], [0.0], [-1.0]])
+    np.testing.assert_array_equal(from_scores(one, np.zeros(3, int)), 1)
+    np.testing.assert_array_equal(from_distances(np.abs(one), np.zeros(3, int)), 1)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])

@@ -85,13 +85,15 @@ def _of(estimator: Any, X: Matrix, labels: Labels, *, fitted: bool) -> Array:
 
 
 def from_scores(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
-    """1 - second/first; 0 where the own score is not positive."""
+    """1 - second/first; 0 where the own score is not positive, 1 if there is no other cluster."""
+    if scores.shape[1] == 1:
+        return np.ones(len(labels))
     own, other = _own_and_other(np.maximum(scores, 0), labels, np.max, 0.0)
     return np.clip(1 - other / np.where(own > 0, own, np.inf), 0, 1) * (own > 0)
 
 
 def from_distances(distances: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
-    """1 - first/second; 0 where both are zero."""
+    """1 - first/second; 0 where both are zero, 1 if there is no other cluster."""
     own, other = _own_and_other(distances, labels, np.min, np.inf)
     return np.clip(1 - own / np.where(other > 0, other, 1), 0, 1) * (other > 0)
 

@@ -57,6 +57,25 @@ class _ShortErrors(click.Group):
             raise _Failure(f"{printable(text)}{hint}", code) from error
 
 
+def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    """Keep --debug where the group looks for it, wherever it stands in the line."""
+    if given:
+        ctx.find_root().params["debug"] = True
+
+
+def _add_debug(command: click.Command) -> None:
+    option = click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        callback=_debug,
+        help="Show the traceback of an error.",
+    )
+    command.params.append(option)
+    for each in getattr(command, "commands", {}).values():
+        _add_debug(each)
+
+
 @click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -66,3 +85,4 @@ def klsnmf(debug: bool) -> None:
 
 for command in (cluster, predict, compare, reproduce, data):
     klsnmf.add_command(command)
+    _add_debug(command)

@@ -38,24 +38,35 @@ class _Asked:
     @property
     def command(self) -> str:
         """The line that does it again."""
-        words = ["--dataset", str(self.dataset)] if self.data is None else [str(self.data)]
+        words = ["--dataset", str(self.dataset)] if self.data is None else [_path_word(self.data)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        if self.wanted.columns:
-            words += ["--columns", ",".join(self.wanted.columns)]
+        for text in self.wanted.columns or []:
+            words += _option("--columns", text)
         if self.wanted.id_column:
-            words += ["--id-column", self.wanted.id_column]
+            words += _option("--id-column", self.wanted.id_column)
         if self.wanted.label_column:
-            words += ["--label-column", self.wanted.label_column]
+            words += _option("--label-column", self.wanted.label_column)
         if self.scale != "none":
             words += ["--scale", self.scale]
         if self.max_iter is not None:
             words += ["--max-iter", str(self.max_iter)]
         if self.wanted.skip_broken:
             words.append("--skip-broken")
-        return shlex.join(["klsnmf", "cluster", *words, "--out", str(self.folder)])
+        words += _option("--out", _path_word(self.folder))
+        return shlex.join(["klsnmf", "cluster", *words])
 
 
-@click.command()
+def _path_word(path: Path) -> str:
+    """A path that is not taken for an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def _option(name: str, value: str) -> list[str]:
+    """An option and its value, in one word where the value could be taken for an option."""
+    return [f"{name}={value}"] if value.startswith(("-", "./-")) else [name, value]
+
+
+@click.command(short_help="Cluster samples: labels, a model and a report.")
 @options.data
 @options.clusters
 @options.method
@@ -106,6 +117,7 @@ def cluster(
         with result_folder(folder, force=force) as aside:
             from ..strengths import strengths
             from .fits import fit
+            from .reporting import write_report
             from .tables import prepared
 
             table, scaling = prepared(table, wanted, scale)
@@ -114,23 +126,35 @@ def cluster(
             display.title("Measuring strengths")
             strength = strengths(fitted.estimator, table.X)
             summary = _summary(table, asked, fitted, strength)
+            notes, warnings = _told(table, asked, fitted)
             display.title(f"Writing {folder}")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     write_labels(file, table.ids, fitted.estimator.labels_, strength)
-                summary["messages"] += _write_model(fitted.estimator, aside, asked, table, scaling)
-                summary["messages"] += _write_report(
-                    table, asked, fitted, strength, summary["messages"], aside
+                notes += _write_model(fitted.estimator, aside, asked, table, scaling)
+                found, failure = write_report(
+                    table,
+                    fitted,
+                    strength,
+                    aside / "report.html",
+                    command=asked.command,
+                    method=asked.method,
+                    warnings=warnings,
+                    notes=notes,
                 )
+                told = [*notes, *warnings, *found]
+                summary["messages"] = [*told, *([str(failure)] if failure else [])]
                 summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
                 summary["folder"] = str(folder)
                 (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     if not quiet:
-        show_notes([*summary["messages"], *_replaced(before, asked)])
+        show_notes([*told, *_replaced(before, asked)])
     if as_json:
         show_json(summary)
     elif not quiet:
         _show(summary, table)
+    if failure:
+        raise failure
 
 
 def _require_sign(asked: _Asked) -> None:
@@ -180,53 +204,26 @@ def _write_model(
     return []
 
 
-def _write_report(
-    table: Table,
-    asked: _Asked,
-    fitted: Fitted,
-    strength: Any,
-    messages: Sequence[str],
-    folder: Path,
-) -> list[str]:
-    """The report, if what draws it is installed; else what to install."""
-    try:
-        from .. import report
+def _told(table: Table, asked: _Asked, fitted: Fitted) -> tuple[list[str], list[str]]:
+    """Notes on the data and the options, and warnings that the clusters may mislead."""
+    from .fits import doubts, has_max_iter
 
-        run = report.Run(
-            name=table.name,
-            command=asked.command,
-            method=asked.method,
-            estimator=fitted.estimator,
-            X=table.X,
-            ids=table.ids,
-            features=table.features,
-            target=table.target,
-            image_shape=table.image_shape,
-            strength=strength,
-            seconds=fitted.seconds,
-            messages=list(messages),
-        )
-        report.write(run, folder / "report.html")
-    except OSError:
-        raise
-    except Exception as error:  # a report that fails must not take the results with it
-        return [f"There is no report.html: {error}"]
-    return []
+    notes = list(table.messages)
+    if asked.max_iter is not None and not has_max_iter(asked.method):
+        notes.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
+    return notes, [*table.warnings, *doubts(fitted.evidence), *fitted.messages]
 
 
 def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
     import numpy as np
 
     from .. import __version__
-    from .fits import doubts, facts, has_max_iter, scores_of
+    from .fits import facts, scores_of
     from .results import MADE_BY
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
     medians = [np.median(strength[labels == c]) if size else 0 for c, size in enumerate(sizes)]
-    messages = [*table.messages, *doubts(fitted.evidence), *fitted.messages]
-    if asked.max_iter is not None and not has_max_iter(asked.method):
-        messages.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
     return {
         "made_by": MADE_BY,
         "klsnmf": __version__,
@@ -237,6 +234,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "n_features": int(table.X.shape[1]),
         "columns": None if table.features is None else list(table.features),
         "scale": asked.scale,
+        "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),
         "sizes": sizes.tolist(),
@@ -245,7 +243,6 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
         "ended": getattr(fitted.estimator, "verdict_", None),
         "seconds": round(fitted.seconds, 3),
-        "messages": messages,
     }
 
 

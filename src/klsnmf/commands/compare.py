@@ -37,7 +37,7 @@ class _Outcome:
     left_out: str | None = None
 
 
-@click.command()
+@click.command(short_help="Compare several methods on the same samples.")
 @options.data
 @options.clusters
 @click.option(
@@ -158,8 +158,9 @@ def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) ->
     for seed in range(seeds):
         try:
             fitted = fit(method, k, seed, table, max_iter)
-        except (ValueError, MemoryError) as error:
-            outcome.failure = " ".join(str(error).split())
+        except Exception as error:
+            explained = isinstance(error, ValueError | MemoryError) and str(error)
+            outcome.failure = " ".join((str(error) if explained else repr(error)).split())
             break
         outcome.labels.append(fitted.estimator.labels_)
         outcome.seconds.append(fitted.seconds)
@@ -221,6 +222,7 @@ def _result(
             dict.fromkeys(
                 [
                     *table.messages,
+                    *table.warnings,
                     *doubts(evidence),
                     *(note for one in outcomes for note in one.messages),
                 ]

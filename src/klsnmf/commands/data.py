@@ -33,12 +33,12 @@ class _Outcome:
     message: str = ""
 
 
-@click.group()
+@click.group(short_help="List, describe, download and check data sets.")
 def data() -> None:
     """The data sets of the paper: list, describe, download and check them."""
 
 
-@data.command("list")
+@data.command("list", short_help="List the data sets.")
 @_data_home
 @_json
 def list_sets(data_home: Path | None, as_json: bool) -> None:
@@ -56,7 +56,7 @@ def list_sets(data_home: Path | None, as_json: bool) -> None:
     )
 
 
-@data.command()
+@data.command(short_help="Tell all about a data set.")
 @click.argument("name")
 @_data_home
 @_json
@@ -75,7 +75,7 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
     )
 
 
-@data.command()
+@data.command(short_help="Download data sets from their publishers.")
 @click.argument("names", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="All sets that may be downloaded.")
 @_data_home
@@ -109,7 +109,7 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
     _report(_sets(names), get, {"refused", "failed"} | ({"by hand"} if names else set()), as_json)
 
 
-@data.command()
+@data.command(short_help="Check the files of data sets.")
 @click.argument("names", nargs=-1)
 @_data_home
 @_json

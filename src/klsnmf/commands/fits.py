@@ -31,6 +31,12 @@ _OPTIONS = (
         r"stopped at max_iter=(\d+) before it converged: raise max_iter, or tol",
         r"stopped after \1 iterations, before it converged: allow more with --max-iter",
     ),
+    (
+        r"Number of distinct clusters \((\d+)\) found smaller than n_clusters \((\d+)\)\. .*",
+        r"Only \1 of \2 clusters have samples, perhaps because samples are equal: ask for fewer "
+        "with -k.",
+    ),
+    (r"raise max_iter and run it again", "allow more with --max-iter"),
     (r"n_clusters=(\d+)", r"\1"),
     (r"lower n_clusters(, or set labels=\"kmeans\")?", "ask for fewer with -k"),
 )
@@ -98,7 +104,8 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
     table.require_numbers(
         gaps="nan" in DETAILS[method].accepts, last_resort=last_resort(table, "--method")
     )
-    require_samples(k, table)
+    # The eigenvectors of spectral clustering are found for fewer clusters than samples only.
+    require_samples(k, table, spare=int(method == "spectral"))
     begun = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -107,7 +114,7 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
         except ValueError as error:
             raise InputError(f"{table.name}, method {method}: {error}") from error
     told = [warning for warning in caught if not issubclass(warning.category, _INTERNAL)]
-    messages = list(dict.fromkeys(_in_options(str(warning.message)) for warning in told))
+    messages = list(dict.fromkeys(in_options(str(warning.message)) for warning in told))
     return Fitted(estimator, time.perf_counter() - begun, messages)
 
 
@@ -115,21 +122,21 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
 _INTERNAL = (DeprecationWarning, FutureWarning, PendingDeprecationWarning)
 
 
-def _in_options(text: str) -> str:
+def in_options(text: str) -> str:
     """A warning in the words of the command line."""
     for python, option in _OPTIONS:
         text = re.sub(python, option, text)
     return printable(text)
 
 
-def require_samples(k: int | str, table: Table) -> None:
-    """Refuse more clusters than samples."""
+def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
+    """Refuse more clusters than samples, but for those that a method has to spare."""
     n = table.X.shape[0]
-    if k != "auto" and int(k) > n:
-        raise InputError(
-            f"{table.name} has {plural(n, 'sample')}, too few for {k} clusters. Ask for fewer with "
-            "-k."
-        )
+    most = n - spare
+    if k == "auto" or int(k) <= most:
+        return
+    remedy = f"give {most} or fewer." if most > 1 else "give 1." if most else "use another method."
+    raise InputError(f"{table.name} has {plural(n, 'sample')}: -k {k} is too many; {remedy}")
 
 
 def _fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None) -> Any:

@@ -143,9 +143,10 @@ def choice(
 ) -> Choice:
     """What the options say about columns and images."""
     from ..inputs import Choice
-    from ..inputs.names import wanted_columns
+    from ..inputs.names import split_names
 
-    return Choice(wanted_columns(given) or None, id_column, label_column, skip_broken=skip_broken)
+    named = [text for text in given if split_names(text)]
+    return Choice(named or None, id_column, label_column, skip_broken=skip_broken)
 
 
 def read(data: Path | None, dataset: str | None, wanted: Choice) -> Table:

@@ -11,12 +11,25 @@ import click
 
 
 def show_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """JSON in which characters that command a terminal are escaped: it means the same."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+        )
+    click.echo(text)
 
 
 def printable(text: str) -> str:
     """Text that may hold names from files, without characters that command a terminal."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def show_lines(text: str) -> None:
+    """Lines for another program as they are, for a terminal without what commands it."""
+    if sys.stdout.isatty():
+        text = "\n".join(printable(line) for line in text.split("\n"))
+    click.echo(text, nl=False)
 
 
 def show_notes(notes: Sequence[str]) -> None:

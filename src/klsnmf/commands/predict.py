@@ -11,7 +11,7 @@ import click
 
 from ..words import plural
 from . import options
-from .output import printable, show_json, show_notes
+from .output import printable, show_json, show_lines, show_notes
 
 if TYPE_CHECKING:
     from ..inputs import Choice, Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ARRAYS = (".npz", ".mat")
 
 
-@click.command()
+@click.command(short_help="Find the clusters of new samples with a model.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @options.columns(
@@ -76,7 +76,7 @@ def predict(
             ]
         )
     elif out is None:
-        click.echo(text.getvalue(), nl=False)
+        show_lines(text.getvalue())
     elif not quiet:
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
 
@@ -129,7 +129,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
             "the kind that it was made from."
         )
     columns = given.columns or features or about.get("columns")
-    named = Choice(columns, given.id_column or about.get("id_column"))
+    exact = not given.columns and bool(features)
+    named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
     if images and shape:
         shape = tuple(int(side) for side in shape)
         named = Choice(image_shape=shape, skip_broken=given.skip_broken)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PARTS = 1000
 
 
-@click.command()
+@click.command(short_help="Run the experiments of the paper again.")
 @click.argument("names", nargs=-1, metavar="[TABLE]...")
 @click.option("--quick", is_flag=True, help="A reduced table on digits, in a minute or two.")
 @click.option(

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,8 +108,9 @@ def write_labels(
 
 
 def harmless(name: str) -> str:
-    """A name that no spreadsheet takes for a formula, nor for the end of a row."""
-    name = name.replace("\r", " ")  # which csv.writer leaves as it is, unlike a line feed
+    """A name that no spreadsheet takes for a formula, and that commands no terminal."""
+    if not name.isprintable():
+        name = "".join(_visible(each) for each in name)
     if not name.lstrip().startswith(_FORMULA):
         return name
     try:
@@ -116,6 +118,13 @@ def harmless(name: str) -> str:
     except ValueError:
         return f"'{name}"
     return name
+
+
+def _visible(character: str) -> str:
+    """A space for a tab or the end of a line, a mark for other controls and broken text."""
+    if unicodedata.category(character) not in ("Cc", "Cs"):
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:

@@ -16,7 +16,7 @@ _TOLD = 8
 def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | None]:
     """The table on the scale asked for, with remarks on its columns, and that scale."""
     notes = remarks(table) if wanted.columns is None else []
-    found = None
+    warnings, found = [], None
     if scale == "standard":
         found = standard(table)
         table = found.apply(table)
@@ -25,8 +25,13 @@ def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | N
             "negative now."
         )
     elif note := uneven(table):
-        notes.append(note)
-    return replace(table, messages=[*table.messages, *notes]), found
+        warnings.append(note)
+    table = replace(
+        table,
+        messages=[*table.messages, *notes],
+        warnings=[*table.warnings, *warnings],
+    )
+    return table, found
 
 
 def columns_used(table: Table) -> str | None:

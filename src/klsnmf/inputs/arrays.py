@@ -13,7 +13,8 @@ from scipy import sparse
 from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
 from ..factorization import with_short_indices
-from .names import place_of
+from ..words import plural
+from .names import chosen_names, place_of
 from .table import Choice, InputError, Table, classes, counted, numbers
 
 #: Names that arrays of samples, of classes and of names usually have.
@@ -87,6 +88,8 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
     target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
     if target is not None and choice.label_column is None:
         messages.append("An array of classes was found, and scores are shown.")
+    if target is None:
+        messages += _of_other_length(arrays, n, name)
     ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
     return Table(
         name=str(path),
@@ -101,12 +104,13 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
 def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
     """The name of the array that holds the samples."""
     if choice.columns is not None:
-        if len(choice.columns) != 1:
+        chosen = chosen_names(list(arrays), choice)
+        if len(chosen) != 1:
             raise InputError(
-                f"{path} holds arrays, and --columns names {len(choice.columns)}. Name the one "
+                f"{path} holds arrays, and --columns names {len(chosen)}. Name the one "
                 f"that holds the samples; there are {', '.join(arrays)}."
             )
-        return list(arrays)[place_of(path, list(arrays), choice.columns[0])]
+        return list(arrays)[place_of(path, list(arrays), chosen[0])]
     for name in _SAMPLES:
         if name in arrays:
             return name
@@ -135,6 +139,15 @@ def _aside(
         if name in arrays and name != X and arrays[name].size == n and _discrete(arrays[name]):
             return np.ravel(arrays[name])
     return None
+
+
+def _of_other_length(arrays: dict[str, Any], n: int, X: str) -> list[str]:
+    """A note on an array that is called like classes, and is for other samples."""
+    return [
+        f"{name} was ignored: it is for {plural(arrays[name].size, 'sample')}, and {X} has {n}."
+        for name in _CLASSES
+        if name in arrays and name != X and arrays[name].size != n
+    ]
 
 
 def _discrete(values: NDArray[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
     if choice.columns is None:
         features = [place for place in range(len(names)) if place not in (ids, labels)]
     else:
-        features = [place_of(path, names, name) for name in choice.columns]
+        features = [place_of(path, names, name) for name in chosen_names(names, choice)]
     return Places(features, ids, labels)
 
 
@@ -44,9 +45,21 @@ def place_of(path: Path, names: Sequence[str], name: str) -> int:
     raise InputError(f"{path} has no column {name!r}. {meant(name, names)}It has {listed(names)}.")
 
 
-def wanted_columns(given: Sequence[str]) -> list[str]:
-    """The names in --columns a,b --columns c."""
-    return [name.strip() for text in given for name in text.split(",") if name.strip()]
+def chosen_names(names: Sequence[str], choice: Choice) -> list[str]:
+    """The columns that were chosen: a text is the name of one if there is such a column."""
+    chosen = choice.columns or []
+    if choice.exact:
+        return list(chosen)
+    return [name for text in chosen for name in ([text] if text in names else split_names(text))]
+
+
+def split_names(text: str) -> list[str]:
+    """The names in a,"b, c",d."""
+    try:
+        cells = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:  # a line break, which no quotation marks are around
+        cells = text.split(",")
+    return [cell.strip() for cell in cells if cell.strip()]
 
 
 def same_length(

@@ -29,10 +29,12 @@ class Choice:
 
     Attributes
     ----------
-    columns : the columns to cluster by; None for all that hold numbers
+    columns : the columns to cluster by, each text a name or several with commas between; None for
+        all that hold numbers
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
     skip_broken : whether images that cannot be read are left out
+    exact : whether each text in columns is one name, commas or not
     """
 
     columns: Sequence[str] | None = None
@@ -40,6 +42,7 @@ class Choice:
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
     skip_broken: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Table:
     target : (n,) known classes, if there are any; None for a sample without one
     image_shape : (height, width) or (height, width, 3) if rows are images
     messages : what the user should know of how the data were read
+    warnings : what in the data may mislead the clusters
     lines : (n,) the line of a text file that each sample stands on
     """
 
@@ -65,6 +69,7 @@ class Table:
     target: NDArray[Any] | None = None
     image_shape: tuple[int, ...] | None = None
     messages: Sequence[str] = field(default_factory=list)
+    warnings: Sequence[str] = field(default_factory=list)
     lines: Sequence[int] | None = None
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
