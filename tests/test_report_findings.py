@@ -55,7 +55,7 @@ def test_most_samples_are_in_doubt():
     X, _ = blobs(60, 3, 6, seed=0)
     strength = np.linspace(0, 1, 60)
     for estimator, words in (
-        (KMeans(3, n_init=1, random_state=0), "hardly more like their own cluster"),
+        (KLSNMF(3, random_state=0), "hardly more like their own cluster"),
         (SpectralClustering(3, random_state=0), "nearest neighbours in other clusters"),
     ):
         estimator.fit(X)
@@ -63,6 +63,8 @@ def test_most_samples_are_in_doubt():
         assert words in said
         assert "0.25" in said
         assert findings(run_of(estimator, X, strength=strength)) == []
+    plain = KMeans(3, n_init=1, random_state=0).fit(X)  # whose strengths are low as a rule
+    assert findings(run_of(plain, X, strength=strength / 2)) == []
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])

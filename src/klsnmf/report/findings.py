@@ -14,8 +14,11 @@ _TINY = 0.1
 #: More tiny clusters than this are counted, not named.
 _NAMED = 5
 
-#: Where the median strength is below this, most samples could as well be in another cluster.
+#: Where the median strength is below this, most samples could as well be in another cluster. Only
+#: for methods whose strengths are high where clusters are clear: others measure it by scores or
+#: distances that are close for all clusters on any data.
 _WEAK = 0.3
+_TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 
 def findings(run: Run) -> list[str]:
@@ -73,7 +76,7 @@ def _few_distinct(run: Run) -> list[str]:
 
 def _weak(run: Run) -> list[str]:
     median = float(np.median(run.strength))
-    if median >= _WEAK:
+    if median >= _WEAK or run.method not in _TELLING:
         return []
     if by_votes(run.estimator):
         words = "Most samples have most of their nearest neighbours in other clusters"
