@@ -59,12 +59,12 @@ def test_most_samples_are_in_doubt():
         (SpectralClustering(3, random_state=0), "nearest neighbours in other clusters"),
     ):
         estimator.fit(X)
-        (said,) = findings(run_of(estimator, X, strength=strength / 2))
+        (said,) = findings(run_of(estimator, X, method=None, strength=strength / 2))
         assert words in said
         assert "0.25" in said
-        assert findings(run_of(estimator, X, strength=strength)) == []
+        assert findings(run_of(estimator, X, method=None, strength=strength)) == []
     plain = KMeans(3, n_init=1, random_state=0).fit(X)  # whose strengths are low as a rule
-    assert findings(run_of(plain, X, strength=strength / 2)) == []
+    assert findings(run_of(plain, X, method=None, strength=strength / 2)) == []
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
