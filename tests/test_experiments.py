@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from klsnmf import __version__
-from klsnmf.experiments import convergence, tables
+from klsnmf.experiments import claims, convergence, tables
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
 from klsnmf.experiments.rows import ForeignRowsError, Row, Store
@@ -440,3 +440,18 @@ def test_ctrl_c_keeps_what_is_done_and_shows_no_traceback(tmp_path):
     assert "Traceback" not in said
     assert "goes on" in said
     assert store_of(QUICK, tmp_path, None).rows()
+
+
+def test_claims_compare_the_same_n(whole):
+    rows = store_of(SMALL, whole, None).rows()
+    found = results(SMALL, rows, samples("digits", None).n_classes)
+    short = {**found, "KLS-NMF": {2: found["KLS-NMF"][2]}}
+    page = claims.page({"small": short}, {"small": rows}, [], [])
+    only_two = {name: {2: column[2]} for name, column in found.items()}
+    assert page == claims.page({"small": only_two}, {"small": rows}, [], [])
+    assert f"| {found['KMeans'][2].mean('accuracy'):.2f} |" in page
+
+
+def test_averages_of_the_paper_over_some_n():
+    some = [published()["jaffe", size, "KLS-NMF"]["nmi"] for size in (3, 5)]
+    assert published_average("jaffe", "KLS-NMF", "nmi", [3, 5]) == pytest.approx(np.mean(some))

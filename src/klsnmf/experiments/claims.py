@@ -10,7 +10,7 @@ import numpy as np
 from .convergence import Point
 from .cost import Cost, exponent
 from .figures import by_lam
-from .published import METRICS, published, published_average
+from .published import METRICS, published, published_average, published_sizes
 from .rows import Row
 from .selection import Result, average, best_of, difference, settings
 from .tables import TITLES
@@ -29,6 +29,7 @@ def page(
     costs: Sequence[Cost],
 ) -> str:
     """All claims, each with what the paper's own tables and ours say of it."""
+    found = {name: _common(results) for name, results in found.items()}
     parts = [
         ["# What the paper says, and what was measured", ""],
         _averages(found),
@@ -41,6 +42,23 @@ def page(
         _cost(costs),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _common(results: Mapping[str, Mapping[int, Result]]) -> dict[str, dict[int, Result]]:
+    """The same with those N only that have been run for all columns that have been run."""
+    run = [set(column) for column in results.values() if column]
+    sizes = set.intersection(*run) if run else set()
+    return {
+        name: {size: result for size, result in column.items() if size in sizes}
+        for name, column in results.items()
+    }
+
+
+def _title(name: str, results: Mapping[str, Mapping[int, Result]]) -> str:
+    """The set, and which N, if some are missing."""
+    missing = published_sizes(name) - results[OURS].keys()
+    sizes = ", ".join(map(str, sorted(results[OURS])))
+    return f"{name}, only N = {sizes}" if missing else name
 
 
 def _rivals(found: Mapping[str, Mapping[int, Result]]) -> list[str]:
@@ -77,13 +95,13 @@ def _averages(found: Found) -> list[str]:
         if not results.get(OURS):
             continue
         for metric in METRICS:
-            paper = published_average(name, OURS, metric)
+            paper = published_average(name, OURS, metric, results[OURS])
             means = [
                 f"{average(results[column], metric):.2f}" if results.get(column) else ""
                 for column in columns
             ]
             told = "not in the paper" if paper is None else f"{paper:.2f}"
-            text.append(_line(name, TITLES[metric], told, *means))
+            text.append(_line(_title(name, results), TITLES[metric], told, *means))
     return text
 
 
@@ -105,7 +123,8 @@ def _best_cells(found: Found) -> list[str]:
                 ours += round(result.mean(metric), 2) >= round(max(others, default=0.0), 2)
         if total:
             printed_too = f"{theirs} of {known}" if known else "not in the paper"
-            listed.append(_line(name, printed_too, f"{ours} of {total}", len(rivals)))
+            title = _title(name, results)
+            listed.append(_line(title, printed_too, f"{ours} of {total}", len(rivals)))
             best, cells = best + ours, cells + total
     return [
         *_claim("KLS-NMF is the best of the six methods in almost all cells of the tables"),
@@ -126,12 +145,15 @@ def _gains(found: Found) -> list[str]:
             best = max(averages, key=lambda rival: averages[rival])
             gains.append(average(results[OURS], metric) - averages[best])
             gap = difference(results[OURS], results[best], metric)
-            printed = [published_average(name, rival, metric) for rival in (OURS, *RIVALS)]
+            printed = [
+                published_average(name, rival, metric, results[OURS]) for rival in (OURS, *RIVALS)
+            ]
             told = "not in the paper"
             if printed[0] is not None:
                 told = f"{printed[0] - max(value or 0.0 for value in printed[1:]):+.2f}"
             over = f"{gap[0]:+.2f} ± {gap[1]:.2f}" if gap else ""
-            listed.append(_line(name, TITLES[metric], told, f"{gains[-1]:+.2f}", best, over))
+            title = _title(name, results)
+            listed.append(_line(title, TITLES[metric], told, f"{gains[-1]:+.2f}", best, over))
     enough = sum(gain >= 3 for gain in gains)
     return [
         *_claim("it improves the average scores by 3 to 6 points over the best of the others"),
@@ -213,7 +235,7 @@ def _local_term(found: Found, rows: Mapping[str, Sequence[Row]]) -> list[str]:
         helps, total = helps + (gap[0] > gap[1]), total + 1
         listed.append(
             _line(
-                name,
+                _title(name, results),
                 f"{average(results[OURS], 'accuracy'):.2f}",
                 f"{average(without, 'accuracy'):.2f}",
                 f"{gap[0]:+.2f} ± {gap[1]:.2f}",

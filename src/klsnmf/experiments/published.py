@@ -8,6 +8,7 @@ all are recomputed here.
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection
 from functools import cache
 from importlib.resources import files
 
@@ -26,11 +27,18 @@ def published() -> dict[tuple[str, int, str], dict[str, float]]:
     }
 
 
-def published_average(table: str, column: str, metric: str) -> float | None:
-    """The average over all N, recomputed; None for what the paper does not have."""
+def published_sizes(table: str) -> set[int]:
+    """The N of a table of the paper; none for what is not in the paper."""
+    return {size for name, size, _ in published() if name == table}
+
+
+def published_average(
+    table: str, column: str, metric: str, sizes: Collection[int] | None = None
+) -> float | None:
+    """The average over all N, or these, recomputed; None for what the paper does not have."""
     found = [
         scores[metric]
-        for (name, _, method), scores in published().items()
-        if (name, method) == (table, column)
+        for (name, size, method), scores in published().items()
+        if (name, method) == (table, column) and (sizes is None or size in sizes)
     ]
     return float(np.mean(found)) if found else None
