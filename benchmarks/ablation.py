@@ -78,7 +78,7 @@ def start_alone(way: str) -> Callable[[Any, int, int], Any]:
     def labels(X: Any, k: int, seed: int) -> Any:
         X = unit_rows(X)
         base = fit_kernel(X, "self-tuning", "auto", how_many_neighbors(len(X), k))[0]
-        K = diffuse_enough(base.K, k)[0]
+        K = diffuse_enough(base, k)[0]
         count = how_many_starts(len(X), k) if way == "auto" else 1
         found = starts(X, base, k, way, count, check_random_state(seed))
         each = [np.argmax(start.factors["G"], axis=1) for start in found]

@@ -9,7 +9,7 @@ from sklearn import decomposition
 from sklearn.cluster import KMeans
 
 from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans, models
-from klsnmf.grams import Data, DenseGram, LinearGram
+from klsnmf.grams import Data, DenseGram, LowRankGram
 from klsnmf.graphs import Graph
 from klsnmf.metrics import accuracy
 from klsnmf.models import State
@@ -308,7 +308,7 @@ def test_linear_knmf_is_cnmf_and_both_are_ls_nmf_with_G_free(shift):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_linear_gram_is_its_matrix(form):
     X, _, _ = problem(5, n=20, p=6, k=3)
-    gram, K = LinearGram(form(X)), X @ X.T
+    gram, K = LowRankGram(form(X)), X @ X.T
     V = np.random.default_rng(0).random((20, 3))
     np.testing.assert_allclose(gram.dot(V), K @ V)
     np.testing.assert_allclose(gram.diagonal, np.diag(K))

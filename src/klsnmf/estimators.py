@@ -44,10 +44,21 @@ class KLSNMF(LocalSimilarityNMF):
         Keep k(x_i, x_j) only where one sample is among that many nearest of the other: K is
         sparse. None keeps all. "auto" is None, but for "self-tuning": 10, or half of
         n_samples / n_clusters if that is less, and at least 3.
+    neighbor_search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``; "auto" takes it,
+        if it is there, where the exact search would take minutes.
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
         S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: 4,
-        doubled until tr(S^t) ≤ 4 n_clusters; beyond 4000 samples 8 is the most.
+        doubled until tr(S^t) ≤ 4 n_clusters. Beyond 4000 samples S is replaced by its leading
+        eigenvectors there.
+    gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
+        How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
+        by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
+        "cosine". "auto" takes the array if it fits into memory, then tiles up to 100,000
+        samples, then low rank. With ``n_neighbors`` the matrix is sparse, and this is not asked.
+    max_memory : float or None, default=None
+        Gigabytes that the kernel matrix may take; None is 80 % of the memory that is free.
     row_norm : "l2", None or "auto", default="auto"
         Scale the samples to length 1 before the kernel, or leave them. "auto" scales amounts, that
         is X with no negative entry, of 20 features or more (see ``row_norm_``).
@@ -121,6 +132,9 @@ class KLSNMF(LocalSimilarityNMF):
         **LocalSimilarityNMF._parameter_constraints,
         "kernel": [StrOptions({*kernels.KERNELS, "precomputed"}), callable, list, tuple],
         "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
     }
 
     orthogonal = True
@@ -133,7 +147,10 @@ class KLSNMF(LocalSimilarityNMF):
         kernel: Any = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
+        neighbor_search: str = "auto",
         diffusion: int | str = "auto",
+        gram: str = "auto",
+        max_memory: float | None = None,
         row_norm: str | None = "auto",
         graph_weight: float = 0.0,
         graph_neighbors: Any = 5,
@@ -151,7 +168,10 @@ class KLSNMF(LocalSimilarityNMF):
         self.kernel = kernel
         self.radius = radius
         self.n_neighbors = n_neighbors
+        self.neighbor_search = neighbor_search
         self.diffusion = diffusion
+        self.gram = gram
+        self.max_memory = max_memory
         self.row_norm = row_norm
         self.graph_weight = graph_weight
         self.graph_neighbors = graph_neighbors
@@ -176,7 +196,10 @@ class GLSNMF(KLSNMF):
         kernel: Any = "self-tuning",
         radius: float | str = "auto",
         n_neighbors: int | str | None = "auto",
+        neighbor_search: str = "auto",
         diffusion: int | str = "auto",
+        gram: str = "auto",
+        max_memory: float | None = None,
         row_norm: str | None = "auto",
         graph_weight: float = 1.0,
         graph_neighbors: Any = 5,
@@ -195,7 +218,10 @@ class GLSNMF(KLSNMF):
             kernel=kernel,
             radius=radius,
             n_neighbors=n_neighbors,
+            neighbor_search=neighbor_search,
             diffusion=diffusion,
+            gram=gram,
+            max_memory=max_memory,
             row_norm=row_norm,
             graph_weight=graph_weight,
             graph_neighbors=graph_neighbors,

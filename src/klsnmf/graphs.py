@@ -35,8 +35,10 @@ def how_many_neighbors(n: int, k: int | None) -> int:
     return 10 if k is None else max(3, min(10, n // (2 * k)))
 
 
-def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
-    """The nearest other samples of each sample, nearest first; exact.
+def neighbor_indices(
+    X: Matrix, n_neighbors: int, *, approximate: bool = False
+) -> NDArray[np.intp]:  # (n, m)
+    """The nearest other samples of each sample, nearest first; exact unless told otherwise.
 
     There are fewer than ``n_neighbors`` columns when there are not that many other samples.
     """
@@ -44,12 +46,28 @@ def neighbor_indices(X: Matrix, n_neighbors: int) -> NDArray[np.intp]:  # (n, m)
     m = min(n_neighbors, n - 1)
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
+    if approximate:
+        return _approximate_indices(X, m)
     with config_context(working_memory=_MEGABYTES):
         found: NDArray[np.intp] = NearestNeighbors(n_neighbors=m).fit(X).kneighbors(None, m, False)
     return found
 
 
-def nearest(X: Matrix, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
+def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
+    """Nearly always the nearest, in a time that grows hardly faster than n."""
+    from pynndescent import NNDescent  # an extra, and slow to import
+
+    found, _ = NNDescent(X, n_neighbors=m + 1, random_state=0).neighbor_graph
+    found = found.astype(np.intp)
+    # A sample is its own neighbour, first as a rule; where duplicates hide it, the last one goes.
+    itself = found == np.arange(len(found))[:, None]
+    itself[:, -1] |= ~itself.any(axis=1)
+    return np.asarray(found[~itself].reshape(len(found), m))
+
+
+def nearest(
+    X: Matrix, n_neighbors: int, *, approximate: bool = False
+) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
@@ -58,7 +76,7 @@ def nearest(X: Matrix, n_neighbors: int) -> tuple[NDArray[np.intp], Array]:  # (
     """
     n, surplus = X.shape[0], SURPLUS
     while True:
-        found = neighbor_indices(X, n_neighbors + surplus)
+        found = neighbor_indices(X, n_neighbors + surplus, approximate=approximate)
         rows = np.repeat(np.arange(n), found.shape[1])
         d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
         order = np.argsort(d2, axis=1, kind="stable")

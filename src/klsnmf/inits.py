@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels, Matrix
 from .grams import Gram
 from .progress import steps
+from .spectra import subspace_iteration
 from .threads import threads_for
-
-#: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
-_SMALL = 400
-
-#: Subspace iteration: vectors beyond k, products between two orthogonalisations, and rounds.
-_SPARE = 8
-_STEPS = 5
-_ROUNDS = 12
 
 #: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
 _FEWEST_STARTS = 8
 _MOST_STARTS = 64
 _BATCH_COLUMNS = 640
 _BATCH_NUMBERS = 2**26
+
+#: Operations that all starts together may take until the best of them are known, and those of a
+#: start: products with K while they are compared, and rounds of k-means.
+_SCREENING_WORK = 1e12
+_PRODUCTS = 8
+_KMEANS_ROUNDS = 50
+
+#: k-means goes over all samples again and again while a round takes this many operations at most;
+#: beyond, over mini-batches of so many samples.
+_FULL_ROUND = 1e9
+_MINI_BATCH = 4096
 
 #: Eigenvectors that give labels seen before so many times in a row have no more to say.
 _SAME_AGAIN = 6
@@ -53,12 +55,18 @@ def by_appearance(labels: Labels) -> Labels:  # (n,)
     return np.argsort(np.argsort(first))[inverse]
 
 
-def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> KMeans:
-    """k-means, fitted. That samples coincide is not its business to tell."""
-    seed = rng.randint(np.iinfo(np.int32).max)
-    with threads_for(2.0 * X.shape[0] * X.shape[1] * k), warnings.catch_warnings():
+def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> Any:
+    """k-means, fitted; by mini-batches where samples are many.
+
+    That samples coincide is not its business to tell.
+    """
+    options = {"n_init": n_init, "random_state": rng.randint(np.iinfo(np.int32).max)}
+    work = 2.0 * X.shape[0] * X.shape[1] * k
+    with threads_for(work), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
-        return KMeans(k, n_init=n_init, random_state=seed).fit(X)
+        if work <= _FULL_ROUND:
+            return KMeans(k, **options).fit(X)
+        return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)
 
 
 def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
@@ -82,28 +90,6 @@ def leading_eigenvectors(
     return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)
 
 
-def subspace_iteration(
-    multiply: Callable[[Array], Array], n: int, k: int, rng: np.random.RandomState
-) -> tuple[Array, Array]:  # (k,), (n, k)
-    """The largest eigenvalues of a symmetric matrix, known by its products, and their vectors.
-
-    A neighbour graph often falls into pieces, and then the largest eigenvalue has as many
-    eigenvectors as there are pieces: a block of vectors finds them all, where Lanczos iterations,
-    which grow from a single vector, miss most of them. Not many digits are needed here.
-    """
-    if n <= _SMALL:
-        S = multiply(np.eye(n))
-        values, vectors = linalg.eigh((S + S.T) / 2, subset_by_index=(n - k, n - 1))
-        return values[::-1], vectors[:, ::-1]
-    Q = rng.normal(size=(n, min(n, k + _SPARE)))
-    for _ in range(_ROUNDS):
-        for _ in range(_STEPS):
-            Q = multiply(Q)
-        Q = linalg.qr(Q, mode="economic")[0]
-    values, small = linalg.eigh(Q.T @ multiply(Q))
-    return values[::-1][:k], (Q @ small)[:, ::-1][:, :k]
-
-
 class Start(NamedTuple):
     """Factors to begin with, and the way they were found."""
 
@@ -111,10 +97,16 @@ class Start(NamedTuple):
     factors: dict[str, Array]
 
 
-def how_many_starts(n: int, k: int) -> int:
-    """How many starts are worth trying: as many as fill a wide batch, which K is read once for."""
+def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:
+    """How many starts are worth trying: as many as fill a wide batch, which K is read once for.
+
+    Fewer where the samples are many, or where products with K, of so many ``flops`` a column, or
+    k-means on so many ``features`` take long.
+    """
     wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
-    return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
+    rounds = min(2.0 * n * features * k, _FULL_ROUND) * _KMEANS_ROUNDS
+    work = max(flops * k * _PRODUCTS, 1.0) + rounds / 2  # every other start is from k-means on X
+    return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // work)))
 
 
 def starts(

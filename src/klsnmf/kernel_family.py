@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from . import kernels, models
 from ._typing import Array, Labels, Matrix
 from .fitting import Problem
-from .grams import Data, LinearGram
+from .grams import Data, LowRankGram
 from .mixing import View
 from .models.base import unit_columns
 from .models.new_samples import NewSamples
@@ -152,7 +152,7 @@ class CNMF(KernelFactorization):
         n, p = X.shape
         values = X.data if sparse.issparse(X) else X
         if (sparse.issparse(X) or 2 * p < n) and values.min(initial=0) >= 0:
-            return LinearGram(X), LinearKernel(X)
+            return LowRankGram(X), LinearKernel(X)
         return super()._fit_kernel(kernel, X, unit, k)
 
 

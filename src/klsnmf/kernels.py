@@ -9,7 +9,7 @@ kernels are one formula, exp(-d²/(r_i r_j)): "rbf" has the same r = √2·σ fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
-from . import memory
 from ._typing import Array, Matrix
-from .grams import DenseGram, Diffusion, SparseGram
-from .grams.diffused import inverse_root, row_lengths
+from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
+from .grams.spectral import inverse_root
 from .graphs import (
     SURPLUS,
     TIE,
@@ -32,6 +31,8 @@ from .graphs import (
     symmetric,
     undirected_pairs,
 )
+from .plans import Plan, make_plan
+from .tiles import KernelTiles, nystrom
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
 #: choice of Zelnik-Manor and Perona, "Self-tuning spectral clustering" (2004).
@@ -44,8 +45,8 @@ WIDE = 0.02
 #: Distances held at once between new samples and old ones.
 _BLOCK = 2**23
 
-#: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
-_FEW_STEPS = 16
+#: Entries of k(X_new, X) made at once.
+_CROSS = 2**25
 
 #: A kernel of the user's: k(X, Y) -> array of shape (len(X), len(Y)).
 KernelFunction = Callable[[Any, Any], Array]
@@ -60,6 +61,7 @@ class Kernel:
 
     of_distance: bool
     profile: Callable[[Array, Array, Array], Array]
+    never_negative: bool = True
 
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
         """k between all samples of X and of Y, whose radii are r and q."""
@@ -103,8 +105,8 @@ def polynomial(product: Array, r_i: Array, r_j: Array) -> Array:
 KERNELS = {
     "self-tuning": Kernel(of_distance=True, profile=gaussian),
     "rbf": Kernel(of_distance=True, profile=gaussian),
-    "linear": Kernel(of_distance=False, profile=inner_product),
-    "cosine": Kernel(of_distance=False, profile=inner_product),
+    "linear": Kernel(of_distance=False, profile=inner_product, never_negative=False),
+    "cosine": Kernel(of_distance=False, profile=inner_product, never_negative=False),
     "polynomial": Kernel(of_distance=False, profile=polynomial),
 }
 
@@ -158,8 +160,7 @@ class FittedKernel:
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
-        k, own = self.cross(Y)
-        return np.asarray(k @ W), own
+        return _by_rows(self, Y, len(W), lambda k, own: (np.asarray(k @ W), own))
 
     def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
         """The pairs (i, j) that are kept, and the radius of each y.
@@ -201,49 +202,75 @@ class FittedKernel:
 
 
 def fit_kernel(
-    X: Matrix, kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
-) -> tuple[DenseGram | SparseGram, FittedKernel]:
+    X: Matrix,
+    kernel: str | KernelFunction,
+    radius: float | str,
+    n_neighbors: int | None,
+    plan: Plan | None = None,
+) -> tuple[Gram, FittedKernel]:
     """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal.
     """
     n = X.shape[0]
-    if n_neighbors is None or callable(kernel):
-        memory.require(
-            float(n) ** 2 * X.dtype.itemsize,
-            f"The kernel matrix of {n} samples",
-            "Fit a part of the rows, or give n_neighbors, for a sparse kernel."
-            if n_neighbors is None and not callable(kernel)
-            else "A function is asked for all pairs of samples: fit a part of the rows, or take a "
-            "kernel by its name.",
-        )
+    if plan is None:
+        plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors)
     if kernel == "cosine":
         X = normalize(X)
     wanted = n_neighbors or 0
     if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
         wanted = max(wanted, SCALE_NEIGHBOR)
     if wanted and n > 1:
-        neighbors, d2 = nearest(X, wanted)
+        neighbors, d2 = nearest(X, wanted, approximate=plan.approximate)
     else:
         neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
     width, r = _width(d2, kernel, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
-    if callable(kernel):
-        K = _called(kernel, X, X)
-        if DenseGram(K).asymmetry() > np.sqrt(np.finfo(K.dtype).eps):
-            raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
-    elif n_neighbors is None:
-        K = _dense(KERNELS[kernel], X, r)
     if n_neighbors is None:
-        return DenseGram(K), fitted
+        return _all_pairs(kernel, X, r, plan.gram), fitted
     i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
     if callable(kernel):
+        K = _symmetric_call(kernel, X)
         return SparseGram(symmetric(i, j, K[i, j], K.diagonal())), fitted
     pairs, each = KERNELS[kernel].pairs, np.arange(n)
     values, diagonal = pairs(X, r, i, X, r, j), pairs(X, r, each, X, r, each)
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
+
+
+def _all_pairs(kernel: str | KernelFunction, X: Matrix, r: Array, gram: str) -> Gram:
+    """K with all its entries: as an array, by tiles or of low rank."""
+    if callable(kernel):
+        return DenseGram(_symmetric_call(kernel, X))
+    form = KERNELS[kernel]
+    if gram == "dense":
+        return DenseGram(_dense(form, X, r))
+    if gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
+        return LowRankGram(X)
+    tiles = KernelTiles(form, X, r, X.dtype)
+    if _wide(form, tiles.mean()):
+        tiles = replace(tiles, dtype=np.dtype(np.float64))
+    return nystrom(tiles) if gram == "low-rank" else TiledGram(tiles)
+
+
+def _symmetric_call(kernel: KernelFunction, X: Matrix) -> Array:  # (n, n)
+    K = _called(kernel, X, X)
+    if DenseGram(K).asymmetry() > np.sqrt(np.finfo(K.dtype).eps):
+        raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
+    return K
+
+
+def _by_rows(
+    kernel: Any, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
+) -> tuple[Array, Array]:  # (m, k), (m,)
+    """What becomes of k(y, x) and k(y, y), some rows y at a time."""
+    step = max(1, _CROSS // n)
+    parts = [
+        of_rows(*kernel.cross(Y[start : start + step]))
+        for start in range(0, max(1, Y.shape[0]), step)
+    ]
+    return np.concatenate([kW for kW, _ in parts]), np.concatenate([own for _, own in parts])
 
 
 def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
@@ -259,14 +286,18 @@ def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tupl
 
 def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
     K = form.dense(X, r, X, r)
-    wide = form.profile is gaussian and 1 - K.mean(dtype=np.float64) < WIDE
-    if wide and K.dtype == np.float32:
+    if K.dtype == np.float32 and _wide(form, K.mean(dtype=np.float64)):
         X, r = X.astype(np.float64), r.astype(np.float64)
         K = form.dense(X, r, X, r)
     # The distance of a sample to itself is zero, whatever rounding says.
     if form.profile is gaussian:
         np.fill_diagonal(K, 1)
     return K
+
+
+def _wide(form: Kernel, mean: float) -> bool:
+    """Whether K is so close to constant that float32 would lose its squared distances."""
+    return form.profile is gaussian and 1 - mean < WIDE
 
 
 def _called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
@@ -326,26 +357,21 @@ class DiffusedKernel:
     """A kernel after diffusion: a new sample takes one step to the old ones, then as they do."""
 
     base: FittedKernel | PrecomputedKernel
-    diffusion: Diffusion
+    diffusion: Diffusion | SpectralDiffusion
 
     @property
     def width(self) -> Any:
         return self.base.width
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        k, own = self.base.cross(Y)
-        k = sparse.csr_array(k)
-        step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k
-        step = step @ sparse.diags_array(inverse_root(self.diffusion.degrees)[:, 0])
-        V, S = self.diffusion.c * W, self.diffusion.S
-        for _ in range(self.diffusion.steps - 1):
-            V = S @ V
-        rest = self.diffusion.steps // 2 - 1
-        if rest <= _FEW_STEPS:
-            half = step
-            for _ in range(rest):
-                half = half @ S
-        else:
-            half = step @ self.diffusion.rest
-        length = np.sqrt(np.maximum(row_lengths(half), np.finfo(W.dtype).tiny))
-        return np.asarray(step @ V) / length[:, None], np.ones_like(own)
+        d = self.diffusion
+        there = d.walk(d.c * W, d.steps - 1)
+        back = sparse.diags_array(inverse_root(d.degrees)[:, 0])
+
+        def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
+            k = sparse.csr_array(k)
+            step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k @ back
+            length = np.sqrt(np.maximum(d.lengths(step.tocsr()), np.finfo(W.dtype).tiny))
+            return np.asarray(step @ there) / length[:, None], np.ones_like(own)
+
+        return _by_rows(self.base, Y, len(W), of_rows)

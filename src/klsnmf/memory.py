@@ -20,11 +20,18 @@ def available() -> int | None:
         return None
 
 
-def require(size: float, what: str, remedy: str) -> None:
-    """Refuse an array of ``size`` bytes that would not fit, before it is made."""
+def fits(size: float, limit: float | None = None) -> bool:
+    """Whether an array of ``size`` bytes would fit: into ``limit`` GB, or what is free."""
     free = available()
-    if free is not None and size > _SHARE * free:
-        raise MemoryError(
-            f"{what} would take {size / 1e9:.1f} GB, and {free / 1e9:.1f} GB of memory are free. "
-            f"{remedy}"
-        )
+    return (limit is None or size <= limit * 1e9) and (free is None or size <= _SHARE * free)
+
+
+def require(size: float, what: str, remedy: str, limit: float | None = None) -> None:
+    """Refuse an array of ``size`` bytes that would not fit, before it is made."""
+    if fits(size, limit):
+        return
+    if fits(size):
+        room = f"max_memory={limit:g} GB"
+    else:
+        room = f"{(available() or 0) / 1e9:.1f} GB of memory are free"
+    raise MemoryError(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")

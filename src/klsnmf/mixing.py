@@ -26,7 +26,8 @@ from scipy import sparse
 from . import memory
 from ._typing import Array, Labels, Matrix
 from .grams import DenseGram, Gram, SparseGram
-from .inits import kmeans, spectral_embedding, subspace_iteration
+from .inits import kmeans, spectral_embedding
+from .spectra import subspace_iteration
 from .threads import threads_for
 
 #: Weights are learned in at most this many rounds, or until none moves by more than this.
@@ -41,7 +42,7 @@ _SHARPNESS = 4
 class View:
     """One kernel on the samples: its matrix, the matrix after diffusion, and the kernel itself."""
 
-    base: DenseGram | SparseGram
+    base: Gram
     K: Gram
     kernel: Any
 
@@ -78,7 +79,7 @@ class Mixture:
         self.bounds = np.ones(len(views))
         self.weights = np.ones(len(views))
         if len(views) > 1:
-            self.matrices = [_matrix(view.K) for view in views]
+            self.matrices = [matrix_of(view.K) for view in views]
             self.bounds = np.array([most_explained(view.K, k, rng) for view in views])
             own = [_labels_of(view.base, k, rng) for view in views]
             self.weights = self._weights(own)
@@ -107,7 +108,7 @@ class Mixture:
         each = zip(self.views, self.weights, self.bounds, strict=True)
         scales = [float(weight / (bound or view.K.trace)) for view, weight, bound in each]
         return View(
-            weighted_sum([view.base.K for view in self.views], scales),
+            weighted_sum([matrix_of(view.base) for view in self.views], scales),
             weighted_sum(self.matrices, scales),
             MixedKernel([view.kernel for view in self.views], scales),
         )
@@ -171,7 +172,7 @@ def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
     return labels
 
 
-def _matrix(K: Gram) -> Matrix:
+def matrix_of(K: Gram) -> Matrix:
     """The matrix behind a Gram."""
     if isinstance(K, DenseGram | SparseGram):
         return K.K

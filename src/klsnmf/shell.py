@@ -47,7 +47,7 @@ from .grams import Gram
 from .grams.data import canonical
 from .graphs import Graph, binary_graph
 from .inits import Start, how_many_starts, starts
-from .mixing import ROUNDS, Mixture, View, weighted_sum
+from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from .models.new_samples import NewSamples
 from .selection import Evidence, gather
 from .solver import Callback, Solution, Status
@@ -289,7 +289,9 @@ class LocalSimilarityNMF(
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         scales = [view.base.shape[0] / view.base.trace for view in views]
         base = (
-            weighted_sum([view.base.K for view in views], scales) if scales[1:] else views[0].base
+            weighted_sum([matrix_of(view.base) for view in views], scales)
+            if scales[1:]
+            else views[0].base
         )
         return gather(base, check_random_state(self.random_state))
 
@@ -346,7 +348,8 @@ class LocalSimilarityNMF(
         if n_init == "auto":
             # Only solvers that end exactly can tell good starts early.
             screens = self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
-            n_init = how_many_starts(n, k) if screens else AUTO_STARTS
+            features = 0 if X is None else X.shape[1]
+            n_init = how_many_starts(n, k, K.flops, features) if screens else AUTO_STARTS
         return starts(X, K, k, self.init, n_init, rng)
 
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:

@@ -6,11 +6,15 @@ numbers took 15 ms on two BLAS threads that wait for each other, and 0.05 ms on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+Part = TypeVar("Part")
 
 #: A thread more is worth its coordination for this many operations between two meetings.
 _FLOPS_PER_THREAD = 4e6
@@ -42,3 +46,16 @@ def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator
     limits = {kind: min(useful, count) for kind, count in most.items()}
     with _controller().limit(limits=limits):
         yield
+
+
+def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> None:
+    """Call the function for every part, a thread each; BLAS keeps to one thread meanwhile.
+
+    For work that numpy and scipy do without Python's lock, on one thread of their own.
+    """
+    if len(parts) == 1:
+        return function(parts[0])
+    with threads_for(0), ThreadPoolExecutor(len(parts)) as pool:
+        for done in [pool.submit(function, part) for part in parts]:
+            done.result()
+    return None

@@ -9,18 +9,23 @@ import numpy as np
 from . import kernels
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
-from .grams import DenseGram, Gram, SparseGram, diffuse, diffuse_enough
+from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import how_many_neighbors
 from .mixing import View
+from .plans import make_plan
 
 
 class KernelParameters:
-    """The parameters kernel, radius, n_neighbors and diffusion, and what they make of samples."""
+    """The parameters of the kernel and of its matrix, and what they make of samples."""
 
     kernel: Any
     radius: float | str
     n_neighbors: int | str | None
     diffusion: int | str
+    gram: str = "auto"
+    max_memory: float | None = None
+    neighbor_search: str = "auto"
+    verbose: int
 
     def _kernels(self) -> list[Any]:
         """The kernels, one or several."""
@@ -44,23 +49,34 @@ class KernelParameters:
             check_definite(base)
         if k is None:
             return View(base, base, fitted)
-        return View(base, *self._diffuse(kernel, base, fitted, k))
+        K, fitted = self._diffuse(kernel, base, fitted, k)
+        # Starts come from K before diffusion, where that is not the more expensive of the two.
+        spectral = isinstance(getattr(fitted, "diffusion", None), SpectralDiffusion)
+        return View(K if spectral else base, K, fitted)
 
-    def _fit_kernel(
-        self, kernel: Any, X: Matrix, unit: float, k: int | None
-    ) -> tuple[DenseGram | SparseGram, Any]:
+    def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Gram, Any]:
         if kernel == "precomputed":
             K = precomputed_gram(X)
             return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
-            n_neighbors = how_many_neighbors(X.shape[0], k) if kernel == "self-tuning" else None
-        return kernels.fit_kernel(X, kernel, radius, n_neighbors)
+            sparse = kernel == "self-tuning" and self.gram == "auto"
+            n_neighbors = how_many_neighbors(X.shape[0], k) if sparse else None
+        plan = make_plan(
+            X.shape,
+            X.dtype.itemsize,
+            kernel,
+            n_neighbors,
+            gram=self.gram,
+            max_memory=self.max_memory,
+            neighbor_search=self.neighbor_search,
+        )
+        if self.verbose:
+            print("; ".join(plan.reasons))
+        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan)
 
-    def _diffuse(
-        self, kernel: Any, base: DenseGram | SparseGram, fitted: Any, k: int
-    ) -> tuple[Gram, Any]:
+    def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
         steps: Any = self.diffusion
         if steps == 0 or (steps == "auto" and kernel != "self-tuning"):
@@ -70,5 +86,8 @@ class KernelParameters:
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
             )
-        K, diffusion = diffuse_enough(base.K, k) if steps == "auto" else diffuse(base.K, steps)
+        K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps)
+        if self.verbose:
+            way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
+            print(f"{diffusion.steps} steps of diffusion, by {way}")
         return K, kernels.DiffusedKernel(fitted, diffusion)

@@ -26,18 +26,21 @@ def most_explained(K, k):
     return np.maximum(values, 0).sum()
 
 
+def normalized(K):
+    """S = Deg^-½ K Deg^-½."""
+    degrees = K.sum(axis=1)
+    return K / np.sqrt(np.outer(degrees, degrees))
+
+
 def diffused(K, steps):
     """K_t, literally."""
-    degrees = K.sum(axis=1)
-    S = K / np.sqrt(np.outer(degrees, degrees))
-    power = np.linalg.matrix_power(S, steps)
+    power = np.linalg.matrix_power(normalized(K), steps)
     return power / np.sqrt(np.outer(power.diagonal(), power.diagonal()))
 
 
 def enough_steps(K, k):
     """4, doubled until tr(S^t) ≤ 4k."""
-    degrees = K.sum(axis=1)
-    spectrum = np.linalg.eigvalsh(K / np.sqrt(np.outer(degrees, degrees)))
+    spectrum = np.linalg.eigvalsh(normalized(K))
     steps = 4
     while np.sum(spectrum**steps) > 4 * k and steps < 8192:
         steps *= 2

@@ -1,10 +1,13 @@
 """How K @ V is done: one contract, several kinds of matrix."""
 
 from .base import Gram, Operator
-from .data import Data, LinearGram
+from .data import Data
 from .dense import DenseGram
 from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough
+from .low_rank import LowRankGram
 from .sparse import SparseGram
+from .spectral import SpectralDiffusion
+from .tiled import TiledGram, Tiles
 
 __all__ = [
     "Data",
@@ -12,9 +15,12 @@ __all__ = [
     "DiffusedGram",
     "Diffusion",
     "Gram",
-    "LinearGram",
+    "LowRankGram",
     "Operator",
     "SparseGram",
+    "SpectralDiffusion",
+    "TiledGram",
+    "Tiles",
     "diffuse",
     "diffuse_enough",
 ]

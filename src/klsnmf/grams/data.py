@@ -1,4 +1,4 @@
-"""The samples themselves as a matrix of products: X, Xᵀ and the linear kernel XXᵀ."""
+"""The samples themselves as a matrix of products: X and Xᵀ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import Array, Matrix
-from .base import Gram, Operator
+from .base import Operator
 
 
 class Data(Operator):
@@ -63,36 +63,3 @@ def canonical(X: Matrix) -> sparse.csr_array:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-class LinearGram(Gram):
-    """K = XXᵀ for nonnegative X, by two products with X: K is never formed."""
-
-    nonnegative = True
-
-    def __init__(self, X: Matrix) -> None:
-        self.X = Data(X)
-        self.shape = (X.shape[0], X.shape[0])
-        self.dtype = X.dtype
-        self.order = self.X.order
-        self.flops = 2 * self.X.flops
-        self.diagonal = self.X.row_square_sums
-        self.largest = float(self.diagonal.max())  # |⟨x, y⟩| ≤ max(‖x‖², ‖y‖²)
-
-    def multiply(self, V: Array, out: Array) -> None:
-        middle = self.stack(V.shape[0], self.X.shape[1], V.shape[2])
-        self.X.T.multiply(V, middle)
-        self.X.multiply(middle, out)
-
-    def column(self, i: int) -> Array:
-        row = self.X.X[[i]]
-        product = self.X.X @ (row.toarray() if sparse.issparse(row) else row)[0]
-        return np.asarray(product)
-
-    @property
-    def positive(self) -> LinearGram:
-        return self
-
-    def smallest_distance(self) -> float:
-        """Distances between samples are what they are: never negative."""
-        return 0.0

@@ -45,6 +45,9 @@ class DenseGram(Gram):
     def column(self, i: int) -> Array:
         return self.K[i]
 
+    def square_sums(self, weights: Array) -> Array:
+        return np.concatenate([np.square(self.K[rows]) @ weights for rows in self._blocks()])
+
     @cached_property
     def positive(self) -> DenseGram:
         return self if self.nonnegative else DenseGram(np.maximum(self.K, 0))

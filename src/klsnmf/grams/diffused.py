@@ -15,9 +15,19 @@ import numpy as np
 from scipy import sparse
 
 from .. import memory
-from .._typing import Array, Matrix
+from .._typing import Array
 from .base import Gram
 from .dense import DenseGram
+from .sparse import SparseGram
+from .spectral import (
+    ENOUGH,
+    FEWEST_STEPS,
+    MOST_STEPS,
+    SpectralDiffusion,
+    diffuse_along_eigenvectors,
+    inverse_root,
+    row_lengths,
+)
 
 #: K_t is formed where one dense product is faster than t sparse ones: up to this many samples
 #: for each step (sparse products are slower by operation, but have few), and never with more than
@@ -25,14 +35,11 @@ from .dense import DenseGram
 _FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
-#: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
-_FEWEST_STEPS = 4
-_MOST_STEPS = 8192
-_ENOUGH = 4
-
-#: Up to this many samples dense powers of S are worth their time; beyond, so many steps are taken.
+#: Up to this many samples dense powers of S are worth their time.
 _MOST_SQUARED = 4000
-_MOST_SPARSE_STEPS = 8
+
+#: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
+_FEW_STEPS = 16
 
 #: A power of S with more than this share of its entries filled is kept dense.
 _FILLED = 0.1
@@ -40,18 +47,38 @@ _FILLED = 0.1
 #: Columns that go through the steps together.
 _COLUMNS = 128
 
-#: Rows of S^(t/2) computed together when only their lengths are wanted.
+#: Rows of S^(t/2) computed together when only their lengths are wanted, entries of S^(t/2) that
+#: are not too many for that, and columns of random signs in its place: 6 % of error in the mean.
 _ROWS = 2048
+_MOST_ENTRIES = 2e9
+_PROBES = 512
 
 
 @dataclass(frozen=True)
 class Diffusion:
     """t steps S^t on the samples of a fit, and the scale c that gives K_t a unit diagonal."""
 
-    S: Any  # (n, n), sparse or dense
+    S: Any  # (n, n), sparse or dense, or known by its products
     degrees: Array  # (n,)
     steps: int
     c: Array  # (n, 1)
+
+    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
+        """S^steps V."""
+        for _ in range(steps):
+            V = self.S @ V
+        return V
+
+    def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
+        """Squared lengths of what rows of first steps become half-way: rows S^(t/2 - 1)."""
+        rest = self.steps // 2 - 1
+        if isinstance(self.S, Normalized):
+            return row_lengths(self.walk(rows.T.toarray(), rest).T)
+        if rest > _FEW_STEPS:
+            return row_lengths(rows @ self.rest)
+        for _ in range(rest):
+            rows = rows @ self.S
+        return row_lengths(rows)
 
     @cached_property
     def rest(self) -> Any:  # (n, n)
@@ -60,6 +87,18 @@ class Diffusion:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "rest"}
+
+
+class Normalized:
+    """S = Deg^-½ K Deg^-½ for a K that is known by its products."""
+
+    def __init__(self, K: Gram) -> None:
+        self.K, self.shape, self.dtype = K, K.shape, K.dtype
+        self.degrees = K.dot(np.ones((K.shape[0], 1), K.dtype))[:, 0]
+        self.root = inverse_root(self.degrees)
+
+    def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        return self.root * self.K.dot(self.root * V)
 
 
 class DiffusedGram(Gram):
@@ -71,7 +110,7 @@ class DiffusedGram(Gram):
         self.diffusion = diffusion
         S = diffusion.S
         self.shape, self.dtype = S.shape, S.dtype
-        self.flops = 2.0 * diffusion.steps * (S.nnz if sparse.issparse(S) else S.size)
+        self.flops = diffusion.steps * _flops(S)
         self.diagonal = (diffusion.c[:, 0] > 0).astype(self.dtype)
         self.largest, self.nonnegative = 1.0, True
 
@@ -85,17 +124,15 @@ class DiffusedGram(Gram):
             out[first : first + together] = product.transpose(1, 0, 2)
 
     def in_single_precision(self) -> DiffusedGram:
-        if self.dtype == np.float32:
-            return self
         d = self.diffusion
+        if self.dtype == np.float32 or isinstance(d.S, Normalized):
+            return self
         S, degrees, c = (each.astype(np.float32) for each in (d.S, d.degrees, d.c))
         return DiffusedGram(Diffusion(S, degrees, d.steps, c))
 
     def spread(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        V = self.diffusion.c * V
-        for _ in range(self.diffusion.steps):
-            V = self.diffusion.S @ V
-        return self.diffusion.c * V
+        d = self.diffusion
+        return d.c * d.walk(d.c * V, d.steps)
 
     def column(self, i: int) -> Array:
         unit = np.zeros((self.shape[0], 1), self.dtype)
@@ -110,8 +147,8 @@ class DiffusedGram(Gram):
         return 0.0
 
 
-def diffuse(K: Matrix, steps: int) -> tuple[Gram, Diffusion]:
-    """The Gram of K_t for a matrix K ≥ 0 and an even t; formed where that is faster."""
+def diffuse(K: Gram, steps: int) -> tuple[Gram, Diffusion]:
+    """The Gram of K_t for K ≥ 0 and an even t; formed where that is faster."""
     if steps < 2 or steps % 2:
         raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
     S, degrees = normalized(K)
@@ -120,21 +157,22 @@ def diffuse(K: Matrix, steps: int) -> tuple[Gram, Diffusion]:
     return _formed(S, degrees, steps, power(S, steps // 2))
 
 
-def diffuse_enough(K: Matrix, k: int) -> tuple[Gram, Diffusion]:
+def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, SpectralDiffusion]:
     """The Gram of K_t with as many steps as k clusters need: 4, doubled until tr(S^t) ≤ 4k.
 
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
     number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
     the objective would follow instead of the clusters. Images need 4 or 8 steps, long thin
-    curves hundreds. With too many samples for dense powers of S, 8 is the most.
+    curves hundreds. With too many samples for dense powers of S, so many steps are taken along
+    its leading eigenvectors.
     """
+    n = K.shape[0]
+    if n > _MOST_SQUARED or not isinstance(K, DenseGram | SparseGram):
+        return diffuse_along_eigenvectors(K, k)
     S, degrees = normalized(K)
-    most = _MOST_STEPS if S.shape[0] <= _MOST_SQUARED else _MOST_SPARSE_STEPS
-    steps, half = _FEWEST_STEPS, S @ S
-    while steps < most and row_lengths(half).sum() > _ENOUGH * k:
+    steps, half = FEWEST_STEPS, S @ S
+    while steps < MOST_STEPS and row_lengths(half).sum() > ENOUGH * k:
         steps *= 2
-        if steps == most == _MOST_SPARSE_STEPS:
-            return _lazy(S, degrees, steps)
         half = _squared(half)
     if not _worth_forming(S, steps):
         return _lazy(S, degrees, steps, row_lengths(half))
@@ -177,41 +215,59 @@ def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffus
     return DenseGram(full), diffusion
 
 
-def normalized(K: Matrix) -> tuple[Any, Array]:
+def normalized(K: Gram) -> tuple[Any, Array]:
     """S = Deg^-½ K Deg^-½, and the degrees."""
-    degrees = np.asarray(K.sum(axis=1)).ravel()
+    if not isinstance(K, DenseGram | SparseGram):
+        S = Normalized(K)
+        return S, S.degrees
+    degrees = np.asarray(K.K.sum(axis=1)).ravel()
     root = inverse_root(degrees.astype(K.dtype))
-    if sparse.issparse(K):
+    if isinstance(K, SparseGram):
         scale = sparse.diags_array(root[:, 0])
-        return (scale @ K @ scale).tocsr(), degrees
-    return root * K * root[:, 0], degrees
-
-
-def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
-    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
-    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0)[:, None]
+        return (scale @ K.K @ scale).tocsr(), degrees
+    return root * K.K * root[:, 0], degrees
 
 
 def _worth_forming(S: Any, steps: int) -> bool:
     """Whether K_t is small enough for an array, and for the two that are needed to make it."""
+    if isinstance(S, Normalized):
+        return False
     n, free = S.shape[0], memory.available()
     small = n <= min(_FORMED_PER_STEP * steps, _MOST_FORMED)
     return small and (free is None or 4 * n**2 * S.dtype.itemsize < free)
 
 
-def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
-    """The squared lengths of the rows."""
-    if sparse.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", A, A))
+def _flops(S: Any) -> float:
+    """Operations of one step with one column."""
+    if isinstance(S, Normalized):
+        return S.K.flops
+    return 2.0 * (S.nnz if sparse.issparse(S) else S.size)
 
 
 def _diagonal_of_power(S: Any, steps: int) -> Array:  # (n,)
-    """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time."""
-    diagonal = np.empty(S.shape[0], S.dtype)
-    for start in range(0, S.shape[0], _ROWS):
+    """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time.
+
+    Exact, unless there are too many entries; then by random signs z, as the square of
+    (S^(t/2) z)_i is the squared length of row i in the mean.
+    """
+    n, half = S.shape[0], steps // 2
+    if isinstance(S, Normalized) and half == 1:
+        weights = np.square(S.root[:, 0])
+        return weights * S.K.square_sums(weights)
+    diagonal = np.empty(n, S.dtype)
+    filled = min(float(n), (_flops(S) / (2 * n)) ** half)
+    if isinstance(S, Normalized) or n * filled > _MOST_ENTRIES:
+        diagonal[...] = 0
+        rng = np.random.RandomState(0)
+        for _ in range(0, _PROBES, _COLUMNS):
+            Z = (2 * rng.randint(2, size=(n, _COLUMNS)) - 1).astype(S.dtype)
+            for _ in range(half):
+                Z = S @ Z
+            diagonal += row_lengths(Z) / _PROBES
+        return diagonal
+    for start in range(0, n, _ROWS):
         rows = S[start : start + _ROWS]
-        for _ in range(steps // 2 - 1):
+        for _ in range(half - 1):
             rows = rows @ S
         diagonal[start : start + _ROWS] = row_lengths(rows)
     return diagonal

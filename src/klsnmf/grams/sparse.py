@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from .._typing import Array
+from ..threads import allowed_threads, side_by_side
 from .base import Gram
+
+#: Columns that are multiplied together: from a few dozen on sparse products are fast.
+COLUMNS = 64
 
 
 class SparseGram(Gram):
@@ -27,8 +32,7 @@ class SparseGram(Gram):
         self.nonnegative = least >= 0
 
     def multiply(self, V: Array, out: Array) -> None:
-        for block, product in zip(V, out, strict=True):
-            product[...] = self.K @ np.ascontiguousarray(block)
+        multiply_wide(self.K, V, out)
 
     def column(self, i: int) -> Array:
         # K is symmetric: its row i is its column i, and rows are what CSR stores.
@@ -36,6 +40,9 @@ class SparseGram(Gram):
         row = slice(self.K.indptr[i], self.K.indptr[i + 1])
         column[self.K.indices[row]] = self.K.data[row]
         return column
+
+    def square_sums(self, weights: Array) -> Array:
+        return np.asarray(self.K.power(2) @ weights)
 
     @cached_property
     def positive(self) -> SparseGram:
@@ -53,3 +60,40 @@ class SparseGram(Gram):
         """The largest |K_ij - K_ji| relative to ``largest``."""
         most = float(np.abs((self.K - self.K.T).data).max(initial=0))
         return most / self.largest if self.largest else 0.0
+
+
+def multiply_wide(K: sparse.csr_array, V: Array, out: Array) -> None:
+    """The products of K with a stack V: some fits side by side, parts of the rows a thread each.
+
+    scipy multiplies on one thread, without Python's lock.
+    """
+    fits, n, k = V.shape
+    together = max(1, COLUMNS // k)
+    threads = max(1, allowed_threads().get("blas", 1))
+    parts = row_parts(K, threads)
+    for first in range(0, fits, together):
+        some = V[first : first + together]
+        wide = np.ascontiguousarray(some.transpose(1, 0, 2)).reshape(n, -1)
+
+        def work(part: tuple[slice, sparse.csr_array]) -> None:
+            rows, matrix = part
+            product = (matrix @ wide).reshape(-1, len(some), k)  # noqa: B023
+            out[first : first + together, rows] = product.transpose(1, 0, 2)  # noqa: B023
+
+        side_by_side(work, parts)
+
+
+def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
+    """Some rows each, with about as many entries; views, no copies."""
+    if count == 1:
+        return [(slice(0, K.shape[0]), K)]
+    aims = np.linspace(0, K.nnz, count + 1)[1:-1]
+    edges = [0, *np.searchsorted(K.indptr, aims).tolist(), K.shape[0]]
+    parts = []
+    for start, stop in pairwise(edges):
+        first, last = K.indptr[start], K.indptr[stop]
+        entries = K.data[first:last], K.indices[first:last], K.indptr[start : stop + 1] - first
+        parts.append(
+            (slice(start, stop), sparse.csr_array(entries, shape=(stop - start, K.shape[1])))
+        )
+    return parts

@@ -1,0 +1,94 @@
+"""K = ΦΦᵀ + diag(δ), by products with Φ alone."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array, Matrix
+from .base import Gram
+from .data import Data
+
+
+class LowRankGram(Gram):
+    """A positive semidefinite K of rank r, and a diagonal: K is never formed.
+
+    With the samples for Φ it is the linear kernel, exactly; other kernels are approximated.
+
+    Parameters
+    ----------
+    features : (n, r) dense or sparse Φ
+    rest : (n,) array δ ≥ 0, what the diagonal of K has beyond ΦΦᵀ; None for nothing
+    nonnegative : whether K stands for a matrix without negative entries. What the approximation
+        leaves below zero in the product with a factor is then cut off. By default this is the
+        case where Φ has no negative entry.
+    """
+
+    def __init__(
+        self, features: Matrix, rest: Array | None = None, nonnegative: bool | None = None
+    ) -> None:
+        self.features = Data(features)
+        self.rest = rest
+        self.shape = (features.shape[0], features.shape[0])
+        self.dtype = features.dtype
+        self.order = self.features.order
+        self.flops = 2 * self.features.flops
+        self.diagonal = self.features.row_square_sums
+        if rest is not None:
+            self.diagonal = self.diagonal + rest
+        self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
+        self._cut = bool(nonnegative) and not self._no_negative_feature
+        self.nonnegative = self._no_negative_feature if nonnegative is None else nonnegative
+
+    @cached_property
+    def _no_negative_feature(self) -> bool:
+        return bool(self.features.values.min(initial=0) >= 0)
+
+    def multiply(self, V: Array, out: Array) -> None:
+        middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
+        self.features.T.multiply(V, middle)
+        self.features.multiply(middle, out)
+        if self.rest is not None:
+            for block, product in zip(V, out, strict=True):
+                product += self.rest[:, None] * block
+        if self._cut and V.min() >= 0:
+            np.maximum(out, 0, out=out)
+
+    def column(self, i: int) -> Array:
+        row = self.features.X[[i]]
+        row = row.toarray() if sparse.issparse(row) else row
+        column = np.asarray(self.features.X @ row[0])
+        if self.rest is not None:
+            column[i] += self.rest[i]
+        return column
+
+    def square_sums(self, weights: Array) -> Array:
+        # Σ_j ⟨φ_i, φ_j⟩² w_j = φ_iᵀ (Σ_j w_j φ_j φ_jᵀ) φ_i, and the diagonal put right.
+        if self.features.is_sparse:
+            return super().square_sums(weights)
+        X, d = self.features.X, self.features.row_square_sums
+        sums = np.einsum("ij,ij->i", X @ (X.T @ (X * weights[:, None])), X)
+        return np.asarray(sums + weights * (np.square(self.diagonal) - np.square(d)))
+
+    @cached_property
+    def positive(self) -> Gram:
+        """Φ⁺Φ⁺ᵀ + Φ⁻Φ⁻ᵀ + diag(δ): it is above K and above 0, if not the least that is."""
+        if self.nonnegative:
+            return self
+        X = self.features.X
+        if sparse.issparse(X):
+            return LowRankGram(sparse.hstack([X.maximum(0), (-X).maximum(0)]).tocsr(), self.rest)
+        return LowRankGram(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]), self.rest)
+
+    def in_single_precision(self) -> LowRankGram:
+        moderate = 1e-6 < self.largest < 1e6
+        if self.dtype == np.float32 or not self._cut or not moderate:
+            return self
+        rest = None if self.rest is None else self.rest.astype(np.float32)
+        return LowRankGram(self.features.X.astype(np.float32), rest, self.nonnegative)
+
+    def smallest_distance(self) -> float:
+        """Distances between samples are what they are: never negative."""
+        return 0.0

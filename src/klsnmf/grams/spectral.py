@@ -1,0 +1,133 @@
+"""Diffusion of many samples, along the leading eigenvectors of S."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import memory
+from .._typing import Array
+from ..spectra import SPARE, filtered_iteration
+from ..threads import threads_for
+from .base import Gram
+from .low_rank import LowRankGram
+
+#: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
+FEWEST_STEPS = 4
+MOST_STEPS = 8192
+ENOUGH = 4
+
+#: Eigenvectors for each cluster: those of tr(S^t), or fewer where they would be too many.
+_VECTORS = 4
+_MOST_VECTORS = 256
+_FEWEST_VECTORS = 2
+
+#: Steps after which what eigenvectors leave out is measured, and columns of random signs for it.
+_PROBED_STEPS = 16
+_PROBES = 64
+
+
+@dataclass(frozen=True)
+class SpectralDiffusion:
+    """t steps UΛᵗUᵀ ≈ Sᵗ on the samples of a fit, and the scale c that gives a unit diagonal.
+
+    What the eigenvectors leave out of a sample fades with the steps. What remains of it is kept as
+    similarity to nothing but itself: a sample far from all others is not taken for a member of
+    the cluster it happens to be least far from.
+    """
+
+    U: Array  # (n, m)
+    values: Array  # (m,)
+    degrees: Array  # (n,)
+    steps: int
+    c: Array  # (n, 1)
+    faded: float  # the share that remains after t steps of what is left out after 2
+
+    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
+        """S^steps V."""
+        return self.U @ (self._powers(steps)[:, None] * (self.U.T @ V))
+
+    def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
+        """Squared lengths of what rows of first steps become half-way."""
+        along = np.square(np.asarray(rows @ self.U))
+        left_out = np.maximum(row_lengths(rows) - along.sum(axis=1), 0)
+        return np.asarray(along @ self._powers(self.steps - 2) + self.faded * left_out)
+
+    def _powers(self, steps: int) -> Array:  # (m,)
+        return np.asarray((self.values**steps).astype(self.U.dtype))
+
+
+def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion]:
+    """K_t by the eigenvectors of S, with steps doubled until tr(S^t) ≤ 4k.
+
+    Only a few eigenvalues still count after that many steps. Those that are known give their part
+    of tr(S^t), and random signs the rest of it.
+    """
+    n, dtype = K.shape[0], K.dtype
+    m = min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
+    memory.require(
+        6.0 * n * (m + SPARE) * dtype.itemsize,
+        f"Diffusion along {m} eigenvectors of {n} samples",
+        "Set diffusion=0, or fit a part of the rows.",
+    )
+    with threads_for(K.flops * m):
+        degrees = K.dot(np.ones((n, 1), dtype))
+        root = inverse_root(degrees[:, 0])
+
+        def step(V: Array) -> Array:
+            V = K.dot(root * V)
+            V *= root
+            return V
+
+        rng = np.random.RandomState(0)
+        values, U = filtered_iteration(step, rng.normal(size=(n, m + SPARE)).astype(dtype), m)
+        values = np.maximum(values.astype(np.float64), 0)
+        left_out = _left_out(step, U, rng)
+
+    def rest(steps: int) -> Array:  # (n,)
+        """The diagonal of S^t - UΛᵗUᵀ; what is still there of it fades as its largest part may."""
+        known = min(steps, max(left_out))
+        return left_out[known] * dtype.type(values[-1] ** (steps - known))
+
+    steps = FEWEST_STEPS
+    while steps < MOST_STEPS and (values**steps).sum() + rest(steps).sum() > ENOUGH * k:
+        steps *= 2
+    features, beyond = U * (values ** (steps // 2)).astype(dtype), rest(steps)
+    c = inverse_root(row_lengths(features) + beyond)
+    features *= c
+    faded = float(beyond.sum() / max(float(left_out[2].sum()), np.finfo(dtype).tiny))
+    diffusion = SpectralDiffusion(U, values, degrees[:, 0], steps, c, faded)
+    return LowRankGram(features, beyond * np.square(c[:, 0]), nonnegative=True), diffusion
+
+
+def _left_out(
+    step: Callable[[Array], Array], U: Array, rng: np.random.RandomState
+) -> dict[int, Array]:
+    """The diagonal of S^t - UΛᵗUᵀ for a few t, each (n,).
+
+    For random signs z the square of (S^(t/2) (I - UUᵀ) z)_i is that in the mean.
+    """
+    Z = (2 * rng.randint(2, size=(len(U), _PROBES)) - 1).astype(U.dtype)
+    Z -= U @ (U.T @ Z)
+    found = {}
+    for half in range(1, _PROBED_STEPS // 2 + 1):
+        Z = step(Z)
+        Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
+        found[2 * half] = row_lengths(Z) / _PROBES
+    return found
+
+
+def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
+    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
+    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0)[:, None]
+
+
+def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
+    """The squared lengths of the rows."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))

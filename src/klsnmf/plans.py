@@ -1,0 +1,121 @@
+"""What kind of matrix a kernel becomes, chosen before anything large is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from . import memory
+
+#: Beyond this many samples all pairs take too long, product after product.
+_MOST_TILED = 100_000
+
+#: Neighbours are searched by comparing all pairs from so many features on. Operations beyond which
+#: that is left to an approximate search: minutes for two cores.
+_BRUTE_FEATURES = 16
+_EXACT_WORK = 2e12
+
+#: Bytes for each neighbour while a sparse kernel is made, measured.
+_BYTES_PER_NEIGHBOR = 120
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel matrix is held, how neighbours are found, and why.
+
+    Attributes
+    ----------
+    gram : "dense", "tiled", "low-rank" or "sparse"
+    approximate : whether neighbours are found approximately
+    reasons : sentences for the user
+    """
+
+    gram: str
+    approximate: bool
+    reasons: tuple[str, ...]
+
+
+def make_plan(
+    shape: tuple[int, int],
+    itemsize: int,
+    kernel: Any,
+    n_neighbors: int | None,
+    *,
+    gram: str = "auto",
+    max_memory: float | None = None,
+    neighbor_search: str = "auto",
+) -> Plan:
+    """The plan for samples of this shape; what cannot be done is refused.
+
+    Parameters
+    ----------
+    max_memory : gigabytes that the kernel matrix may take; None for most of what is free
+    """
+    approximate, how = _choose_search(shape, neighbor_search)
+    if n_neighbors is not None and not callable(kernel):
+        if gram != "auto":
+            raise ValueError(
+                f"gram={gram!r} is for all pairs of samples, and n_neighbors={n_neighbors} keeps "
+                'some of them: set n_neighbors=None, or gram="auto".'
+            )
+        memory.require(
+            float(shape[0]) * n_neighbors * _BYTES_PER_NEIGHBOR,
+            f"The sparse kernel of {shape[0]} samples",
+            "Fit a part of the rows, or lower n_neighbors.",
+            max_memory,
+        )
+        return Plan(
+            "sparse", approximate, (f"sparse kernel, {n_neighbors} neighbours a sample", how)
+        )
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
+    return Plan(chosen, approximate, (why, how))
+
+
+def _choose_gram(
+    shape: tuple[int, int], itemsize: int, kernel: Any, gram: str, max_memory: float | None
+) -> tuple[str, str]:
+    n, p = shape
+    size = float(n) ** 2 * itemsize
+    takes = f"as an array it takes {size / 1e9:.3g} GB"
+    only_array = callable(kernel)
+    if only_array and gram not in ("auto", "dense"):
+        raise ValueError(
+            f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
+        )
+    if gram == "dense" or only_array or (gram == "auto" and memory.fits(size, max_memory)):
+        memory.require(
+            size,
+            f"The kernel matrix of {n} samples",
+            "A function is asked for all pairs of samples: fit a part of the rows, or take a "
+            "kernel by its name."
+            if only_array
+            else 'Set n_neighbors for a sparse kernel or gram="auto", or fit a part of the rows.',
+            max_memory,
+        )
+        return "dense", f"dense kernel: {takes}"
+    exact = kernel in ("linear", "cosine") and 2 * p < n
+    if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
+        if exact:
+            return "low-rank", f"kernel of rank {p}, exact: {takes}"
+        return "low-rank", f"low-rank kernel, approximate: {takes}, too many to compute each time"
+    return "tiled", f"tiled kernel, computed anew for every product: {takes}"
+
+
+def _choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:
+    n, p = shape
+    installed = find_spec("pynndescent") is not None
+    large = p >= _BRUTE_FEATURES and float(n) ** 2 * p > _EXACT_WORK
+    if search == "approximate" and not installed:
+        raise ImportError(
+            'neighbor_search="approximate" needs pynndescent: pip install "klsnmf[ann]", or set '
+            'neighbor_search="exact".'
+        )
+    if search == "approximate" or (search == "auto" and large and installed):
+        return True, "neighbours found approximately, by pynndescent"
+    if search == "auto" and large:
+        return False, (
+            'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
+            "approximate search"
+        )
+    return False, "neighbours, where needed, found exactly"

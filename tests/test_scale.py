@@ -1,0 +1,236 @@
+"""Many samples: which matrix is chosen, what is said of it, and that it finds the clusters."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs, make_circles
+from sklearn.metrics.pairwise import rbf_kernel
+
+from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, spectra
+from klsnmf.graphs import nearest, neighbor_indices
+from klsnmf.inits import how_many_starts, kmeans
+from klsnmf.metrics import accuracy
+from klsnmf.plans import make_plan
+
+SEEDS = range(3)
+
+
+def clear(seed, n=150, k=3, p=6):
+    return make_blobs(n, centers=8 * np.eye(k, p), random_state=seed)
+
+
+# -------------------------------------------------------------------------------- the same clusters
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "self-tuning", "linear", "cosine", "polynomial"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tiles_give_the_labels_of_the_array(kernel, dtype, monkeypatch):
+    monkeypatch.setattr("klsnmf.grams.tiled.TILE", 40)
+    X, _ = clear(0)
+    X = X.astype(dtype)
+    options = {"kernel": kernel, "n_neighbors": None, "random_state": 0, "max_iter": 3000}
+    dense = KLSNMF(3, gram="dense", diffusion=0, **options).fit(X)
+    tiled = KLSNMF(3, gram="tiled", diffusion=0, **options).fit(X)
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    np.testing.assert_allclose(tiled.objective_, dense.objective_, rtol=1e-2)
+    np.testing.assert_array_equal(tiled.predict(X), tiled.labels_)
+    assert tiled.W_.dtype == dtype
+
+
+@pytest.mark.parametrize("gram", ["tiled", "low-rank"])
+@pytest.mark.parametrize("diffusion", [0, 2, 4, "auto"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_diffusion_goes_with_every_gram(gram, diffusion, seed, monkeypatch):
+    monkeypatch.setattr("klsnmf.tiles.LANDMARKS", 60)
+    X, y = clear(seed)
+    options = {"gram": gram, "diffusion": diffusion, "random_state": seed, "max_iter": 3000}
+    if gram == "low-rank" and diffusion:  # a low-rank matrix may have entries below zero
+        with pytest.raises(ValueError, match="no negative entry"):
+            KLSNMF(3, **options).fit(X)
+        return
+    model = KLSNMF(3, **options).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
+    assert np.mean(model.predict(X) == model.labels_) > 0.98
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "linear", "cosine"])
+@pytest.mark.parametrize("solver", ["auto", "soft", "exact"])
+def test_low_rank_kernels_find_clear_clusters(kernel, solver, monkeypatch):
+    monkeypatch.setattr("klsnmf.tiles.LANDMARKS", 40)
+    X, y = clear(0)
+    radius = 3.0 if kernel == "rbf" else "auto"
+    model = KLSNMF(
+        3,
+        kernel=kernel,
+        radius=radius,
+        gram="low-rank",
+        solver=solver,
+        random_state=0,
+        max_iter=3000,
+    ).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
+
+
+def test_sparse_samples_in_tiles():
+    X, _ = clear(0)
+    X = np.maximum(X, 0)
+    options = {"kernel": "rbf", "gram": "tiled", "random_state": 0}
+    dense = KLSNMF(3, **options).fit(X)
+    np.testing.assert_array_equal(
+        KLSNMF(3, **options).fit(sparse.csr_array(X)).labels_, dense.labels_
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rings_of_more_samples_than_can_be_squared(seed):
+    X, y = make_circles(6000, noise=0.04, factor=0.6, random_state=seed)
+    model = KLSNMF(2, random_state=seed).fit(X.astype(np.float32))
+    assert accuracy(y, model.labels_) > 0.98
+    assert model.diffusion_ > 8
+    assert np.mean(model.predict(X[:200]) == model.labels_[:200]) > 0.98
+
+
+# ----------------------------------------------------------------------------------- what is chosen
+
+
+def chosen(shape, kernel="rbf", n_neighbors=None, **options):
+    return make_plan(shape, 4, kernel, n_neighbors, **options).gram
+
+
+def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
+    monkeypatch.setattr("klsnmf.memory.available", lambda: 24 * 10**9)
+    assert chosen((1000, 5)) == "dense"
+    assert chosen((50_000, 50)) == "dense"
+    assert chosen((50_000, 50), max_memory=2) == "tiled"
+    assert chosen((90_000, 50)) == "tiled"
+    assert chosen((200_000, 50)) == "low-rank"
+    assert chosen((200_000, 50), gram="tiled") == "tiled"
+    assert chosen((90_000, 50), "linear") == "low-rank"
+    assert chosen((10**6, 50), "self-tuning", 10) == "sparse"
+    with pytest.raises(MemoryError, match="sparse kernel of 1000000000 samples"):
+        chosen((10**9, 50), "self-tuning", 10)
+    with pytest.raises(MemoryError, match="by its name"):
+        chosen((90_000, 50), rbf_kernel)
+    with pytest.raises(ValueError, match="needs a kernel by its name"):
+        chosen((100, 5), rbf_kernel, gram="tiled")
+    with pytest.raises(ValueError, match="n_neighbors=10 keeps"):
+        chosen((100, 5), "rbf", 10, gram="tiled")
+
+
+def test_verbose_says_what_was_chosen_and_why(capsys):
+    X, _ = clear(0)
+    KLSNMF(3, kernel="rbf", max_memory=1e-5, random_state=0, verbose=1).fit(X)
+    said = capsys.readouterr().out
+    assert "tiled kernel" in said
+    assert "GB" in said
+    KLSNMF(3, random_state=0, verbose=1).fit(X)
+    said = capsys.readouterr().out
+    assert "sparse kernel, 10 neighbours" in said
+    assert "found exactly" in said
+    assert "steps of diffusion" in said
+    KLSNMF(3, random_state=0).fit(X)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("method", [LSNMF, KNMF, KernelKMeans])
+def test_other_methods_take_what_fits(method, monkeypatch):
+    X, y = clear(0, n=600)
+    monkeypatch.setattr("klsnmf.memory.available", lambda: 2 * 10**6)
+    assert accuracy(y, method(3, random_state=0, max_iter=3000).fit(X).labels_) > 0.98
+
+
+@pytest.mark.parametrize(
+    "params", [{"gram": "sparse"}, {"max_memory": 0}, {"neighbor_search": "fast"}]
+)
+def test_wrong_parameters_of_the_matrix(params):
+    with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter"):
+        KLSNMF(3, **params).fit(clear(0)[0])
+
+
+# --------------------------------------------------------------------------------------- neighbours
+
+
+def search(shape, how="auto"):
+    plan = make_plan(shape, 4, "self-tuning", 10, neighbor_search=how)
+    return plan.approximate, plan.reasons[-1]
+
+
+def test_the_search_is_chosen_by_its_work(monkeypatch):
+    monkeypatch.setattr("klsnmf.memory.available", lambda: 24 * 10**9)
+    monkeypatch.setattr("klsnmf.plans.find_spec", lambda name: object())
+    assert not search((100_000, 50))[0]
+    assert search((1_000_000, 50)) == (True, "neighbours found approximately, by pynndescent")
+    assert not search((1_000_000, 3))[0]  # trees are fast there
+    assert not search((1_000_000, 50), "exact")[0]
+    assert search((100, 3), "approximate")[0]
+    monkeypatch.setattr("klsnmf.plans.find_spec", lambda name: None)
+    found, said = search((1_000_000, 50))
+    assert not found
+    assert "klsnmf[ann]" in said
+    with pytest.raises(ImportError, match=r"pip install .*klsnmf\[ann\]"):
+        search((100, 3), "approximate")
+
+
+class FakeSearch:
+    """As pynndescent answers: indices with the sample itself among them, as a rule."""
+
+    def __init__(self, X, n_neighbors, random_state):
+        d = ((X[:, None] - X) ** 2).sum(axis=2)
+        self.neighbor_graph = np.argsort(d, axis=1, kind="stable")[:, :n_neighbors], None
+
+
+def test_an_approximate_search_leaves_the_sample_itself_out(monkeypatch):
+    module = type(sys)("pynndescent")
+    module.NNDescent = FakeSearch
+    monkeypatch.setitem(sys.modules, "pynndescent", module)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    np.testing.assert_array_equal(neighbor_indices(X, 5, approximate=True), neighbor_indices(X, 5))
+    X[10:30] = X[10]  # duplicates hide some samples from themselves
+    found, d2 = nearest(X, 5, approximate=True)
+    assert (found != np.arange(60)[:, None]).all()
+    assert (np.diff(d2, axis=1) >= 0).all()
+
+
+def test_pynndescent_finds_nearly_all_neighbours():
+    pytest.importorskip("pynndescent")
+    X = np.random.default_rng(0).normal(size=(800, 5)).astype(np.float32)
+    truth, found = neighbor_indices(X, 10), neighbor_indices(X, 10, approximate=True)
+    shared = [len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True)]
+    assert np.mean(shared) > 9.5
+
+
+# ------------------------------------------------------------------------------------------- starts
+
+
+def test_starts_are_bounded_by_their_work():
+    assert how_many_starts(4000, 10, flops=2 * 4000**2, features=784) == 64
+    assert how_many_starts(70_000, 10, flops=70_000 * 160, features=784) < 64
+    assert how_many_starts(50_000, 10, flops=2 * 50_000**2, features=50) <= 8
+    assert how_many_starts(10**6, 20, flops=10**6 * 320, features=50) == 3
+    assert how_many_starts(10**7, 20, flops=10**7 * 320, features=50) == 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_k_means_by_mini_batches(monkeypatch, seed):
+    monkeypatch.setattr(inits, "_FULL_ROUND", 0)
+    X, y = clear(seed, n=2000)
+    assert accuracy(y, kmeans(X, 3, np.random.RandomState(seed), n_init=3).labels_) > 0.98
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_filtered_iteration_finds_crowded_eigenvalues(dtype):
+    """A ring: eigenvalues cos(2πj/n), which crowd below 1; and a piece of its own."""
+    n = 500
+    shift = np.roll(np.eye(n), 1, axis=0)
+    S = np.zeros((n + 1, n + 1))
+    S[:n, :n], S[n, n] = (shift + shift.T) / 2, 1
+    S = S.astype(dtype)
+    Q = np.random.RandomState(0).normal(size=(n + 1, 16)).astype(dtype)
+    values, vectors = spectra.filtered_iteration(lambda V: S @ V, Q, 6)
+    expected = [1, 1, *np.repeat(np.cos(2 * np.pi * np.arange(1, 3) / n), 2)]
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
+    assert np.abs(S @ vectors - vectors * values).max() < 1e-2
