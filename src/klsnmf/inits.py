@@ -13,8 +13,11 @@ from sklearn.preprocessing import normalize
 from ._typing import Array, Labels, Matrix
 from .grams import Gram
 from .progress import steps
-from .spectra import subspace_iteration
+from .spectra import SPARE, filtered_iteration, subspace_iteration
 from .threads import threads_for
+
+#: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
+_MANY = 4000
 
 #: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
 _FEWEST_STARTS = 8
@@ -87,6 +90,10 @@ def leading_eigenvectors(
     n = K.shape[0]
     degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
     root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+    if n > _MANY and K.nonnegative:  # then no eigenvalue is beyond 1
+        root = root.astype(K.dtype)
+        Q = rng.normal(size=(n, k + SPARE)).astype(K.dtype)
+        return filtered_iteration(lambda V: root * K.dot(root * V), Q, k)
     return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)
 
 

@@ -9,6 +9,7 @@ operator's affair; no model and no loop knows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,10 @@ from .._typing import Array
 
 #: Columns of random signs in place of entries that are not at hand: 9 % of error in the mean.
 _PROBES = 256
+
+
+#: Columns that are multiplied together: from a few dozen on sparse products are fast.
+COLUMNS = 128
 
 
 class Operator(ABC):
@@ -48,8 +53,12 @@ class Operator(ABC):
 
     def dot(self, V: Array) -> Array:  # (columns, k) -> (rows, k)
         """The product with a single block."""
-        stack = self.stack(1, *V.shape)
-        stack[0] = V
+        contiguous = V.flags.c_contiguous if self.order == "C" else V.flags.f_contiguous
+        if contiguous and V.dtype == self.dtype:
+            stack = V[None]
+        else:
+            stack = self.stack(1, *V.shape)
+            stack[0] = V
         out = self.stack(1, self.shape[0], V.shape[1])
         self.multiply(stack, out)
         return out[0]
@@ -130,3 +139,13 @@ class Gram(Operator):
     def constant_diagonal(self) -> bool:
         """Whether all samples have the same length in kernel space, as with Gaussian kernels."""
         return bool((self.diagonal == self.diagonal[0]).all())
+
+
+def multiply_wide(product: Callable[[Array], Array], V: Array, out: Array) -> None:
+    """The product, a function (n, columns) -> (m, columns), of a stack: some fits side by side."""
+    fits, n, k = V.shape
+    together = max(1, COLUMNS // k)
+    for first in range(0, fits, together):
+        some = V[first : first + together].transpose(1, 0, 2)
+        done = product(np.ascontiguousarray(some).reshape(n, -1))
+        out[first : first + together] = done.reshape(-1, *some.shape[1:]).transpose(1, 0, 2)

@@ -16,9 +16,9 @@ from scipy import sparse
 
 from .. import memory
 from .._typing import Array
-from .base import Gram
+from .base import COLUMNS, Gram, multiply_wide
 from .dense import DenseGram
-from .sparse import SparseGram
+from .sparse import SparseGram, times
 from .spectral import (
     ENOUGH,
     FEWEST_STEPS,
@@ -44,9 +44,6 @@ _FEW_STEPS = 16
 #: A power of S with more than this share of its entries filled is kept dense.
 _FILLED = 0.1
 
-#: Columns that go through the steps together.
-_COLUMNS = 128
-
 #: Rows of S^(t/2) computed together when only their lengths are wanted, entries of S^(t/2) that
 #: are not too many for that, and columns of random signs in its place: 6 % of error in the mean.
 _ROWS = 2048
@@ -66,7 +63,7 @@ class Diffusion:
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
         for _ in range(steps):
-            V = self.S @ V
+            V = times(self.S, V) if sparse.issparse(self.S) else self.S @ V
         return V
 
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
@@ -115,13 +112,7 @@ class DiffusedGram(Gram):
         self.largest, self.nonnegative = 1.0, True
 
     def multiply(self, V: Array, out: Array) -> None:
-        # Some fits side by side: sparse products are fast from a few dozen columns on.
-        fits, n, k = V.shape
-        together = max(1, _COLUMNS // k)
-        for first in range(0, fits, together):
-            part = V[first : first + together].transpose(1, 0, 2)
-            product = self.spread(part.reshape(n, -1)).reshape(part.shape)
-            out[first : first + together] = product.transpose(1, 0, 2)
+        multiply_wide(self.spread, V, out)
 
     def in_single_precision(self) -> DiffusedGram:
         d = self.diffusion
@@ -259,8 +250,8 @@ def _diagonal_of_power(S: Any, steps: int) -> Array:  # (n,)
     if isinstance(S, Normalized) or n * filled > _MOST_ENTRIES:
         diagonal[...] = 0
         rng = np.random.RandomState(0)
-        for _ in range(0, _PROBES, _COLUMNS):
-            Z = (2 * rng.randint(2, size=(n, _COLUMNS)) - 1).astype(S.dtype)
+        for _ in range(0, _PROBES, COLUMNS):
+            Z = (2 * rng.randint(2, size=(n, COLUMNS)) - 1).astype(S.dtype)
             for _ in range(half):
                 Z = S @ Z
             diagonal += row_lengths(Z) / _PROBES

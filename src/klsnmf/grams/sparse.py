@@ -10,10 +10,7 @@ from scipy import sparse
 
 from .._typing import Array
 from ..threads import allowed_threads, side_by_side
-from .base import Gram
-
-#: Columns that are multiplied together: from a few dozen on sparse products are fast.
-COLUMNS = 64
+from .base import Gram, multiply_wide
 
 
 class SparseGram(Gram):
@@ -32,7 +29,7 @@ class SparseGram(Gram):
         self.nonnegative = least >= 0
 
     def multiply(self, V: Array, out: Array) -> None:
-        multiply_wide(self.K, V, out)
+        multiply_wide(lambda wide: times(self.K, wide), V, out)
 
     def column(self, i: int) -> Array:
         # K is symmetric: its row i is its column i, and rows are what CSR stores.
@@ -62,31 +59,23 @@ class SparseGram(Gram):
         return most / self.largest if self.largest else 0.0
 
 
-def multiply_wide(K: sparse.csr_array, V: Array, out: Array) -> None:
-    """The products of K with a stack V: some fits side by side, parts of the rows a thread each.
+def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
+    """K @ V; scipy multiplies on one thread, so parts of the rows are given a thread each."""
+    threads = allowed_threads().get("blas", 1)
+    if threads == 1:
+        return np.asarray(K @ V)
+    out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))
 
-    scipy multiplies on one thread, without Python's lock.
-    """
-    fits, n, k = V.shape
-    together = max(1, COLUMNS // k)
-    threads = max(1, allowed_threads().get("blas", 1))
-    parts = row_parts(K, threads)
-    for first in range(0, fits, together):
-        some = V[first : first + together]
-        wide = np.ascontiguousarray(some.transpose(1, 0, 2)).reshape(n, -1)
+    def work(part: tuple[slice, sparse.csr_array]) -> None:
+        rows, matrix = part
+        out[rows] = matrix @ V
 
-        def work(part: tuple[slice, sparse.csr_array]) -> None:
-            rows, matrix = part
-            product = (matrix @ wide).reshape(-1, len(some), k)  # noqa: B023
-            out[first : first + together, rows] = product.transpose(1, 0, 2)  # noqa: B023
-
-        side_by_side(work, parts)
+    side_by_side(work, row_parts(K, threads))
+    return out
 
 
 def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
     """Some rows each, with about as many entries; views, no copies."""
-    if count == 1:
-        return [(slice(0, K.shape[0]), K)]
     aims = np.linspace(0, K.nnz, count + 1)[1:-1]
     edges = [0, *np.searchsorted(K.indptr, aims).tolist(), K.shape[0]]
     parts = []
