@@ -25,6 +25,10 @@ _PROBES = 256
 COLUMNS = 128
 
 
+#: Rows of a tall matrix that are added up together.
+_ROWS = 4096
+
+
 class Operator(ABC):
     """A matrix of shape (rows, columns) that can be multiplied with a stack.
 
@@ -122,15 +126,15 @@ class Gram(Operator):
         d = self.diagonal
         DV = np.multiply(KV, -2 * scale)
         if self.constant_diagonal:
-            DV += (2 * scale * float(d[0])) * V.sum(axis=0)
+            DV += (2 * scale * float(d[0])) * column_sums(V)
         else:
             DV += scale * (d @ V)
-            DV += d[:, None] * (scale * V.sum(axis=0))
+            DV += d[:, None] * (scale * column_sums(V))
         return np.abs(DV, out=DV)
 
     def total_distance(self, W: Array, G: Array, WKG: float) -> float:
         """tr(WᵀDG), from ⟨W, KG⟩ at hand."""
-        d, sums_W, sums_G = self.diagonal, W.sum(axis=0), G.sum(axis=0)
+        d, sums_W, sums_G = self.diagonal, column_sums(W), column_sums(G)
         if self.constant_diagonal:
             return 2 * float(d[0]) * float(sums_W @ sums_G) - 2 * WKG
         return float((d @ W) @ sums_G + sums_W @ (d @ G)) - 2 * WKG
@@ -139,6 +143,15 @@ class Gram(Operator):
     def constant_diagonal(self) -> bool:
         """Whether all samples have the same length in kernel space, as with Gaussian kernels."""
         return bool((self.diagonal == self.diagonal[0]).all())
+
+
+def column_sums(V: Array) -> Array:  # (n, k) -> (k,)
+    """1ᵀV, some rows at a time where columns are not contiguous: faster, and more precise."""
+    if len(V) <= _ROWS or V.flags.f_contiguous:
+        return np.asarray(V.sum(axis=0))
+    ones = np.ones(_ROWS, V.dtype)
+    parts = (V[start : start + _ROWS] for start in range(0, len(V), _ROWS))
+    return np.asarray(np.add.reduce([ones[: len(part)] @ part for part in parts]))
 
 
 def multiply_wide(product: Callable[[Array], Array], V: Array, out: Array) -> None:

