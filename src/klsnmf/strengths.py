@@ -26,7 +26,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ._typing import Array, Labels, Matrix
 from .checks import in_units
 from .factorization import Factorization
-from .grams.diffused import DiffusedGram
 from .kernel_family import KernelFactorization, KernelKMeans, NearestMean
 from .kernels import DiffusedKernel
 from .models.new_samples import NewSamples
@@ -113,8 +112,8 @@ def _read(estimator: Any, X: Matrix, read: Any, fitted: bool) -> Array:  # (n, k
     """What ``read`` makes of the products with the kernel, some rows at a time."""
     if fitted and isinstance(estimator._kernel, DiffusedKernel):
         # What the diffusion keeps is K itself, and neighbours need not be found again.
-        K = DiffusedGram(estimator._kernel.diffusion)
-        return np.asarray(read(estimator._new, K.spread(estimator.W_), K.diagonal))
+        K = estimator._kernel.diffusion.gram()
+        return np.asarray(read(estimator._new, K.dot(estimator.W_), K.diagonal))
     parts = [
         read(estimator._new, *estimator._products(X[start : start + _ROWS]))
         for start in steps(range(0, X.shape[0], _ROWS), "thousands of samples")

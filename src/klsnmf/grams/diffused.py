@@ -60,6 +60,10 @@ class Diffusion:
     steps: int
     c: Array  # (n, 1)
 
+    def gram(self) -> Gram:
+        """K_t, by products with S."""
+        return DiffusedGram(self)
+
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
         for _ in range(steps):

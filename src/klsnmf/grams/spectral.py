@@ -47,6 +47,13 @@ class SpectralDiffusion:
     c: Array  # (n, 1)
     faded: float  # the share that remains after t steps of what is left out after 2
 
+    def gram(self) -> Gram:
+        """K_t, with what the eigenvectors leave out on its diagonal."""
+        features = self.c * self.U
+        features *= self._powers(self.steps // 2)
+        rest: Array = (self.c[:, 0] > 0) - row_lengths(features)
+        return LowRankGram(features, np.maximum(rest, 0).astype(self.U.dtype), nonnegative=True)
+
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
         return self.U @ (self._powers(steps)[:, None] * (self.U.T @ V))
@@ -96,12 +103,11 @@ def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion
     steps = FEWEST_STEPS
     while steps < MOST_STEPS and (values**steps).sum() + rest(steps).sum() > ENOUGH * k:
         steps *= 2
-    features, beyond = U * (values ** (steps // 2)).astype(dtype), rest(steps)
-    c = inverse_root(row_lengths(features) + beyond)
-    features *= c
+    beyond = rest(steps)
+    c = inverse_root(np.square(U) @ (values**steps).astype(dtype) + beyond)
     faded = float(beyond.sum() / max(float(left_out[2].sum()), np.finfo(dtype).tiny))
     diffusion = SpectralDiffusion(U, values, degrees[:, 0], steps, c, faded)
-    return LowRankGram(features, beyond * np.square(c[:, 0]), nonnegative=True), diffusion
+    return diffusion.gram(), diffusion
 
 
 def _left_out(
