@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -213,11 +214,15 @@ def test_starts_are_bounded_by_their_work():
     assert how_many_starts(10**7, 20, flops=10**7 * 320, features=50) == 2
 
 
+@pytest.mark.parametrize("full_round", [0, np.inf])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_k_means_by_mini_batches(monkeypatch, seed):
-    monkeypatch.setattr(inits, "_FULL_ROUND", 0)
-    X, y = clear(seed, n=2000)
-    assert accuracy(y, kmeans(X, 3, np.random.RandomState(seed), n_init=3).labels_) > 0.98
+def test_k_means_of_many_samples(monkeypatch, seed, full_round):
+    monkeypatch.setattr(inits, "_PART", 300)
+    monkeypatch.setattr(inits, "_FULL_ROUND", full_round)
+    X, y = clear(seed, n=2000, k=15, p=20)
+    fitted = kmeans(X, 15, np.random.RandomState(seed))
+    assert isinstance(fitted, MiniBatchKMeans if full_round == 0 else KMeans)
+    assert accuracy(y, fitted.labels_) > 0.98  # one try with all would miss clusters now and then
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -157,7 +157,7 @@ class Graph(SparseGram):
         return np.asarray(self.K.sum(axis=1), self.dtype).reshape(-1, 1)
 
 
-def binary_graph(X: Matrix, n_neighbors: int) -> Graph:
+def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:
     """Weight 1 where one sample is among the nearest of the other, else 0."""
-    i, j = undirected_pairs(neighbor_indices(X, n_neighbors))
+    i, j = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
     return Graph(symmetric(i, j, np.ones(len(i), X.dtype), np.zeros(X.shape[0], X.dtype)))

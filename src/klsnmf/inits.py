@@ -31,8 +31,10 @@ _SCREENING_WORK = 1e12
 _PRODUCTS = 8
 _KMEANS_ROUNDS = 50
 
-#: k-means goes over all samples again and again while a round takes this many operations at most;
-#: beyond, over mini-batches of so many samples.
+#: k-means: samples and tries that tell where to begin if there are more than twice as many, the
+#: operations of a round with all of them that are not too many, and the size of a mini-batch.
+_PART = 10_000
+_TRIES = 10
 _FULL_ROUND = 1e9
 _MINI_BATCH = 4096
 
@@ -59,14 +61,20 @@ def by_appearance(labels: Labels) -> Labels:  # (n,)
 
 
 def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> Any:
-    """k-means, fitted; by mini-batches where samples are many.
+    """k-means, fitted. That samples coincide is not its business to tell.
 
-    That samples coincide is not its business to tell.
+    Of many samples a part tells where to begin: there many tries cost less than one with all.
+    Where even a round with all takes long, it goes on by mini-batches.
     """
-    options = {"n_init": n_init, "random_state": rng.randint(np.iinfo(np.int32).max)}
-    work = 2.0 * X.shape[0] * X.shape[1] * k
+    n, seed = X.shape[0], rng.randint(np.iinfo(np.int32).max)
+    work = 2.0 * n * X.shape[1] * k
     with threads_for(work), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        if n <= 2 * _PART:
+            return KMeans(k, n_init=n_init, random_state=seed).fit(X)
+        part = X[np.sort(rng.permutation(n)[:_PART])]
+        tried = KMeans(k, n_init=max(_TRIES, n_init), random_state=seed).fit(part)
+        options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
         if work <= _FULL_ROUND:
             return KMeans(k, **options).fit(X)
         return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)

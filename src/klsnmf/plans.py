@@ -52,7 +52,7 @@ def make_plan(
     ----------
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     """
-    approximate, how = _choose_search(shape, neighbor_search)
+    approximate, how = choose_search(shape, neighbor_search)
     if n_neighbors is not None and not callable(kernel):
         if gram != "auto":
             raise ValueError(
@@ -102,7 +102,8 @@ def _choose_gram(
     return "tiled", f"tiled kernel, computed anew for every product: {takes}"
 
 
-def _choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:
+def choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:
+    """Whether neighbours are found approximately, and a sentence about it."""
     n, p = shape
     installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p > _EXACT_WORK

@@ -49,6 +49,7 @@ from .graphs import Graph, binary_graph
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from .models.new_samples import NewSamples
+from .plans import choose_search
 from .selection import Evidence, gather
 from .solver import Callback, Solution, Status
 from .views import KernelParameters
@@ -332,7 +333,9 @@ class LocalSimilarityNMF(
                 'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
                 "to find neighbours of: give the graph as a matrix."
             )
-        return binary_graph(X.astype(dtype, copy=False), int(self.graph_neighbors))
+        approximate, _ = choose_search(X.shape, self.neighbor_search)
+        X = X.astype(dtype, copy=False)
+        return binary_graph(X, int(self.graph_neighbors), approximate=approximate)
 
     def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
@@ -350,6 +353,8 @@ class LocalSimilarityNMF(
             screens = self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
             features = 0 if X is None else X.shape[1]
             n_init = how_many_starts(n, k, K.flops, features) if screens else AUTO_STARTS
+        if self.verbose:
+            print(f"{n_init} starts")
         return starts(X, K, k, self.init, n_init, rng)
 
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
