@@ -79,8 +79,8 @@ plt.show()
 
 # %%
 # All depends on the images. With empty pixels beyond the edges, which cuts turned digits off, all
-# methods fell: at 14,376 samples KLSNMF to 74 %, k-means to 51 %. And it takes several times as long as
-# k-means: if that is good enough for your data, it will be faster.
+# methods fell: at 14,376 samples KLSNMF to 74 %, k-means to 51 %. And it takes several times as
+# long as k-means: if that is good enough for your data, it will be faster.
 #
 # Memory
 # ------

@@ -77,7 +77,7 @@ def _choose_gram(
 ) -> tuple[str, str]:
     n, p = shape
     size = float(n) ** 2 * itemsize
-    takes = f"as an array it takes {size / 1e9:.3g} GB"
+    takes = f"an array would take {size / 1e9:.2g} GB"
     only_array = callable(kernel)
     if only_array and gram not in ("auto", "dense"):
         raise ValueError(
@@ -93,13 +93,13 @@ def _choose_gram(
             else 'Set n_neighbors for a sparse kernel or gram="auto", or fit a part of the rows.',
             max_memory,
         )
-        return "dense", f"dense kernel: {takes}"
+        return "dense", f"dense kernel, an array of {size / 1e9:.2g} GB"
     exact = kernel in ("linear", "cosine") and 2 * p < n
+    why = "as asked" if gram != "auto" else takes
     if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
-        if exact:
-            return "low-rank", f"kernel of rank {p}, exact: {takes}"
-        return "low-rank", f"low-rank kernel, approximate: {takes}, too many to compute each time"
-    return "tiled", f"tiled kernel, computed anew for every product: {takes}"
+        kind = f"of rank {p}, exact" if exact else "of low rank, approximate"
+        return "low-rank", f"kernel {kind}: {why}"
+    return "tiled", f"tiled kernel, computed anew for every product: {why}"
 
 
 def choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:
