@@ -27,7 +27,7 @@ _BATCH_NUMBERS = 2**26
 
 #: Operations that all starts together may take until the best of them are known, and those of a
 #: start: products with K while they are compared, and rounds of k-means.
-_SCREENING_WORK = 1e12
+_SCREENING_WORK = 5e11
 _PRODUCTS = 8
 _KMEANS_ROUNDS = 50
 
@@ -119,9 +119,12 @@ def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> in
     k-means on so many ``features`` take long.
     """
     wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
-    rounds = min(2.0 * n * features * k, _FULL_ROUND) * _KMEANS_ROUNDS
-    work = max(flops * k * _PRODUCTS, 1.0) + rounds / 2  # every other start is from k-means on X
-    return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // work)))
+    if n <= _MANY:
+        return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
+    tried = n if n <= 2 * _PART else _TRIES * _PART
+    rounds = 2.0 * tried * features * k * _KMEANS_ROUNDS
+    work = flops * k * _PRODUCTS + rounds / 2  # every other start is from k-means on X
+    return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // max(work, 1))))
 
 
 def starts(
