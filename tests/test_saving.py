@@ -14,6 +14,7 @@ from scipy import sparse
 
 from klsnmf import KLSNMF, METHODS
 from klsnmf.commands import klsnmf
+from klsnmf.grams import SpectralDiffusion
 from klsnmf.saving import ModelError, can_save, load, save
 from klsnmf.strengths import assign
 
@@ -285,3 +286,12 @@ def test_a_model_whose_parts_do_not_fit():
     result = CliRunner().invoke(klsnmf, ["predict", "bad.npz", "mine.npy"])
     assert result.exit_code == 3
     assert "the model is damaged" in result.stderr
+
+
+def test_a_model_of_many_samples_comes_back():
+    many, _ = blobs(4200, 3, 4, seed=0)
+    model = KLSNMF(3, random_state=0).fit(many)
+    save(model, "model.npz")
+    again, _ = load("model.npz")
+    assert type(again._kernel.diffusion) is SpectralDiffusion
+    np.testing.assert_array_equal(again.predict(many[:200]), model.predict(many[:200]))

@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import __version__, files
-from .grams import Diffusion
+from .grams import Diffusion, SpectralDiffusion
 from .kernel_family import LinearKernel, NearestMean
 from .kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
 from .methods import METHODS
@@ -57,6 +57,7 @@ _RECORDS: dict[str, Any] = {
         NearestMean,
         NewSamples,
         PrecomputedKernel,
+        SpectralDiffusion,
     )
 }
 
