@@ -22,6 +22,13 @@ from klsnmf.solver import solve
 
 THREADS = 2
 
+MODELS = {
+    "paper": KLSNMF,
+    "soft": SymmetricKLSNMF,
+    "exact": ExactKLSNMF,
+    "auto's first phase": LSNMF,
+}
+
 
 class TimedGram(DenseGram):
     """A Gram that keeps count of the time its products take."""
@@ -34,23 +41,28 @@ class TimedGram(DenseGram):
         self.seconds += time.perf_counter() - start
 
 
-def kernel_matrix(n: int) -> Any:
-    """An rbf kernel of ten Gaussian clusters, float32."""
+def samples(n: int) -> Any:
+    """Ten Gaussian clusters in 20 dimensions."""
     rng = np.random.default_rng(0)
-    X = 3 * rng.normal(size=(10, 20))[rng.integers(10, size=n)] + rng.normal(size=(n, 20))
+    return 3 * rng.normal(size=(10, 20))[rng.integers(10, size=n)] + rng.normal(size=(n, 20))
+
+
+def kernel_matrix(n: int) -> Any:
+    """Their rbf kernel, float32."""
+    X = samples(n)
     squares = (X**2).sum(axis=1)
     d2 = np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0)
     K = np.exp(-d2 / (2 * np.median(d2)))
     return ((K + K.T) / 2).astype(np.float32)
 
 
-def literal_seconds(K: Any, k: int, lam: float, iterations: int) -> float:
+def literal_seconds(K: Any, k: int, lam: float, iterations: int, dtype: type = np.float64) -> float:
     """Seconds of an iteration of the transcription, the best of several."""
-    K = K.astype(np.float64)
+    K = K.astype(dtype)
     n = len(K)
     d = np.diag(K)
     D = d[:, None] + d - 2 * K
-    W, G = random_factors(n, k, np.random.RandomState(0))
+    W, G = (V.astype(dtype) for V in random_factors(n, k, np.random.RandomState(0)))
     best = np.inf
     for _ in range(iterations):
         start = time.perf_counter()
@@ -61,15 +73,20 @@ def literal_seconds(K: Any, k: int, lam: float, iterations: int) -> float:
     return best
 
 
+def random_starts(n: int, k: int, fits: int) -> list[dict[str, Any]]:
+    """Random factors in float32, for each fit."""
+    starts = []
+    for seed in range(fits):
+        W, G = random_factors(n, k, np.random.RandomState(seed))
+        starts.append({"W": W.astype(np.float32), "G": G.astype(np.float32)})
+    return starts
+
+
 def batch_seconds(
     K: Any, model: Any, k: int, lams: Any, iterations: int, repeats: int
 ) -> tuple[float, float]:
     """Seconds of a fit-iteration in the batch, and the share of the products; best of several."""
-    n = len(K)
-    starts = []
-    for seed in range(len(lams)):
-        W, G = random_factors(n, k, np.random.RandomState(seed))
-        starts.append({"W": W.astype(np.float32), "G": G.astype(np.float32)})
+    starts = random_starts(len(K), k, len(lams))
     found = []
     for _ in range(repeats):
         gram = TimedGram(K)
@@ -114,14 +131,9 @@ def run(quick: bool) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     with threadpool_limits(THREADS):
-        for name, model in [
-            ("paper", KLSNMF),
-            ("soft", SymmetricKLSNMF),
-            ("exact", ExactKLSNMF),
-            ("auto's first phase", LSNMF),
-        ]:
+        for name, model in MODELS.items():
             literal = literal_seconds(K, k, 1e-3, 5 if quick else 15)
-            mine, share = batch_seconds(K, model, k, lams, 30, 2 if quick else 3)
+            mine, share = batch_seconds(K, model, k, lams, 10 if quick else 30, 1 if quick else 3)
             bare = bare_seconds(K, len(lams) * k) / len(lams)
             lines.append(
                 f"| {name} | {1e3 * mine:.2f} | {1e3 * bare:.2f} | {1e3 * literal:.0f} | "

@@ -14,11 +14,10 @@ is that of the process, rivals and the samples included.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +25,18 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from klsnmf import KLSNMF, kernels
+from klsnmf import KLSNMF
 from klsnmf.grams import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.inits import random_factors
 from klsnmf.kernels import KERNELS, fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models import LSNMF
-from klsnmf.solver import solve
 from klsnmf.threads import allowed_threads, side_by_side
 from klsnmf.tiles import KernelTiles
+
+from .measuring import Ticks, best, iteration_seconds, peak_megabytes, timed_neighbors
+from .rows import exponent as fitted_exponent
 
 DIMENSIONS = 50
 MINI_BATCHES = MiniBatchKMeans(n_init=3, random_state=0)
@@ -83,34 +84,7 @@ def mnist(folder: Path) -> tuple[Any, Any]:
 
 
 def peak() -> str:
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB peak"
-
-
-def best(function: Callable[[], Any], times: int = 3) -> float:
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        function()
-        found.append(time.perf_counter() - start)
-    return min(found)
-
-
-@contextmanager
-def timed_neighbors() -> Iterator[list[float]]:
-    """The seconds that the search for neighbours takes inside a fit."""
-    spent, search = [0.0], kernels.nearest
-
-    def timed(*args: Any, **options: Any) -> Any:
-        start = time.perf_counter()
-        found = search(*args, **options)
-        spent[0] += time.perf_counter() - start
-        return found
-
-    kernels.nearest = timed
-    try:
-        yield spent
-    finally:
-        kernels.nearest = search
+    return f"{peak_megabytes() / 1e3:.2f} GB peak"
 
 
 def fit_rows(name: str, X: Any, y: Any, rival: Any) -> tuple[list[str], float]:
@@ -161,16 +135,16 @@ def exponent(n: int) -> Iterator[str]:
             rows, took = fit_rows(name, *make(size), MINI_BATCHES)
             seconds.append(took)
             yield from rows
-        slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+        slope = fitted_exponent(sizes, seconds)
         yield f"{name}: seconds grow as n^{slope:.2f} from n={sizes[0]} to n={sizes[-1]}"
 
 
-def tiled(n: int) -> Iterator[str]:
-    """An iteration of the estimator against the tiles of its two products, made and used alone.
+def tiled_seconds(n: int, k: int = 10) -> tuple[float, float]:
+    """An iteration of the estimator, and the tiles of its two products, made and used alone.
 
     The bare tiles have the same size and threads; each is used once, not for its mirror image too.
     """
-    k, X = 10, clusters(n)[0]
+    X = clusters(n)[0]
     radius = float(np.sqrt(DIMENSIONS))
     threads = allowed_threads()["blas"]
     tiles = KernelTiles(KERNELS["rbf"], X, np.full(n, np.sqrt(2) * radius, X.dtype), X.dtype)
@@ -186,7 +160,7 @@ def tiled(n: int) -> Iterator[str]:
                 np.exp(np.minimum(tile, 0, out=tile), out=tile)
                 out[:, rows] += V[:, columns] @ tile.T
 
-    ticks: list[float] = []
+    ticks = Ticks()
     model = KLSNMF(
         k,
         kernel="rbf",
@@ -197,44 +171,62 @@ def tiled(n: int) -> Iterator[str]:
         init=random_factors(n, k, np.random.RandomState(0)),
         tol=0,
         max_iter=4,
-        callback=lambda progress: ticks.append(time.perf_counter()),
+        callback=ticks,
     )
     # Before and after: the machine may have had other things to do.
     before = best(lambda: side_by_side(bare, range(threads)), 1)
     model.fit(X)
     after = best(lambda: side_by_side(bare, range(threads)), 1)
-    seconds, alone = float(np.diff(ticks).min()), 2 * min(before, after)
+    return ticks.fastest(), 2 * min(before, after)
+
+
+def tiled(n: int) -> Iterator[str]:
+    seconds, alone = tiled_seconds(n)
     yield (
-        f"tiled, n={n}, p={DIMENSIONS}, k={k}, {threads} threads: {seconds:.2f} s an iteration; "
-        f"the bare tiles of two products {alone:.2f} s; ratio {seconds / alone:.2f}; {peak()}"
+        f"tiled, n={n}, p={DIMENSIONS}, k=10, {allowed_threads()['blas']} threads: {seconds:.2f} s "
+        f"an iteration; the bare tiles of two products {alone:.2f} s; "
+        f"ratio {seconds / alone:.2f}; {peak()}"
     )
 
 
-def products(n: int) -> Iterator[str]:
-    """Sparse products, and iterations that consist of two of them, against scipy's product."""
-    k, rng = 20, np.random.default_rng(0)
+@dataclass(frozen=True)
+class Products:
+    """Seconds of scipy's product K @ V, of ours, and of an iteration that has two of them.
+
+    ``moved`` counts the bytes of one product if K, V and the result pass through memory once.
+    """
+
+    scipy: float
+    ours: float
+    iteration: float
+    moved: int
+    entries: float
+
+
+def product_seconds(n: int, k: int = 20) -> Products:
+    rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     K = fit_kernel(X, "self-tuning", "auto", 10)[0]
     assert isinstance(K, SparseGram)
     V = K.stack(1, n, k)
     V[...] = rng.random(V.shape)
     out = np.empty_like(V)
+    arrays = (K.K.data, K.K.indices, K.K.indptr, V, out)
     scipy_seconds = best(lambda: K.K @ V[0], 5)
-    seconds = best(lambda: K.multiply(V, out), 5)
+    ours = best(lambda: K.multiply(V, out), 5)
     W, G = (V.astype(np.float32) for V in random_factors(n, k, np.random.RandomState(0)))
-    ticks: list[float] = []
+    iteration = iteration_seconds([LSNMF(K, 1e-4)], [{"W": W, "G": G}], 6)
+    return Products(scipy_seconds, ours, iteration, sum(a.nbytes for a in arrays), K.K.nnz / n)
 
-    def tick(progress: Any) -> None:
-        ticks.append(time.perf_counter())
 
-    models = [LSNMF(K, 1e-4)]
-    solve(models, [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick)
-    iteration = float(np.diff(ticks).min())
+def products(n: int) -> Iterator[str]:
+    """Sparse products, and iterations that consist of two of them, against scipy's product."""
+    found = product_seconds(n)
     yield (
-        f"products, n={n}, k={k}, {K.K.nnz / n:.1f} entries a row, {allowed_threads()['blas']} "
-        f"threads: scipy {scipy_seconds:.3f} s, here {seconds:.3f} s, "
-        f"ratio {seconds / scipy_seconds:.2f}; an iteration {iteration:.3f} s, "
-        f"ratio to its two products by scipy {iteration / (2 * scipy_seconds):.2f}; {peak()}"
+        f"products, n={n}, k=20, {found.entries:.1f} entries a row, {allowed_threads()['blas']} "
+        f"threads: scipy {found.scipy:.3f} s, here {found.ours:.3f} s, "
+        f"ratio {found.ours / found.scipy:.2f}; an iteration {found.iteration:.3f} s, "
+        f"ratio to its two products by scipy {found.iteration / (2 * found.scipy):.2f}; {peak()}"
     )
 
 
@@ -246,13 +238,6 @@ CASES: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
     "mnist": (compare_mnist, 70_000),
     "exponent": (exponent, 1_000_000),
 }
-
-
-def run(quick: bool) -> list[str]:
-    """What is over in a minute; the rest is for the command line of this module."""
-    share = 20 if quick else 5
-    sizes = {tiled: 20_000, products: 200_000, compare_clusters: 50_000, compare_curves: 50_000}
-    return [row for case, n in sizes.items() for row in case(n // share)]
 
 
 def main() -> None:
