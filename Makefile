@@ -66,6 +66,10 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 bench-quick: $(VENV)/.installed-test ## run the reduced benchmark
 	$(VENV)/bin/python -m benchmarks.run --quick
 
+.PHONY: bench
+bench: $(VENV)/.installed-all ## measure time and memory for docs/benchmarks: hours; MNIST=DIR adds MNIST
+	$(VENV)/bin/python -m benchmarks.page run $(if $(MNIST),--mnist "$(MNIST)")
+
 .PHONY: reproduce-quick
 reproduce-quick: $(VENV)/.installed-test ## run a reduced table of the paper on digits
 	$(VENV)/bin/klsnmf reproduce --quick --out build/reproduction

@@ -48,7 +48,7 @@ class Job:
     fits: int = 1
     data: str = ""
 
-    def keys(self) -> set[tuple[str, ...]]:
+    def row_keys(self) -> set[tuple[str, ...]]:
         """The keys of its rows, in the order of ``rows.KEYS``."""
         same = str(self.n), str(self.fits), str(self.threads)
         return {(self.case, self.data, what, *same) for what in self.makes}

@@ -58,7 +58,7 @@ def measure(
         samples = Path(place)
         for job in wanted:
             there = {rows.key(row) for row in rows.read(folder, job.case)}
-            if not again and job.keys() <= there:
+            if not again and job.row_keys() <= there:
                 continue
             begun = time.perf_counter()
             try:

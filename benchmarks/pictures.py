@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullLocator
+from PIL import Image
 
 from . import rows
 from .cases import BARE, METHODS, MODELS, PRODUCTS, SAMPLES, TRANSCRIPTIONS
@@ -46,7 +49,19 @@ def curve(
     axis.loglog(sizes, measured, marker="o", label=label, **style)
 
 
+def compact(n: float) -> str:
+    """1000 as 1k, a million as 1M: all sizes fit under an axis."""
+    for unit, name in ((10**6, "M"), (10**3, "k")):
+        if n >= unit:
+            return f"{n / unit:g}{name}"
+    return f"{n:g}"
+
+
 def finish(axis: Any, x: str, y: str) -> None:
+    """Names of the axes, a tick for each measured size, and the legend."""
+    ticks = sorted({float(value) for line in axis.get_lines() for value in line.get_xdata()})
+    axis.set_xticks(ticks, [compact(tick) for tick in ticks])
+    axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel(x)
     axis.set_ylabel(y)
     if axis.get_legend_handles_labels()[0]:
@@ -155,7 +170,6 @@ def draw_threads(measured: Measured) -> Any:
         if 1 in by_count:
             times = [by_count[1] / by_count[count] for count in by_count]
             axis.plot(list(by_count), times, marker="o", label=name)
-    axis.set_xticks(counts)
     finish(axis, "threads", "times as fast as one thread")
     return figure
 
@@ -190,9 +204,6 @@ def draw_width(measured: Measured) -> Any:
             label=what,
             **style,
         )
-    ticks = [int(fits) for fits in rows.values(measured["width"], "fits")]
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
-    axis.minorticks_off()
     finish(axis, "fits in a batch", "ms an iteration of one fit")
     return figure
 
@@ -210,6 +221,14 @@ PICTURES: dict[str, tuple[str, Callable[[Measured], Any]]] = {
 }
 
 
+def save(figure: Any, file: Path) -> None:
+    """Lines and letters need few colours: a picture is a quarter as large with 64 of them."""
+    stream = io.BytesIO()
+    figure.savefig(stream, dpi=DPI)
+    with Image.open(stream) as image:
+        image.convert("RGB").quantize(64).save(file, optimize=True)
+
+
 def draw(folder: Path, measured: Measured) -> list[str]:
     """Draw what there are rows for, and return the names."""
     drawn = []
@@ -220,7 +239,7 @@ def draw(folder: Path, measured: Measured) -> list[str]:
                 some = rows.select(some, data=name)
             if some:
                 figure = make(measured)
-                figure.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+                save(figure, folder / f"{name}.png")
                 plt.close(figure)
                 drawn.append(name)
     return drawn

@@ -125,8 +125,11 @@ def transcription_section(found: list[Row]) -> list[str]:
     ]
 
 
+MODELS_HEADER = ["n", "fits", "bare products, ms", *MODELS, "peak, MB"]
+
+
 def models_body(found: list[Row], by: str) -> list[list[str]]:
-    """Bare products in ms, and the ratio of each model's iteration to them."""
+    """Bare products in ms, the ratio of each model's iteration to them, and peak memory."""
     body = []
     for value in rows.values(found, by):
         for fits in rows.values(rows.select(found, **{by: value}), "fits"):
@@ -135,7 +138,8 @@ def models_body(found: list[Row], by: str) -> list[list[str]]:
             if bare:
                 models = [rows.first(here, what=model) for model in MODELS]
                 told = [short(ratio(model, bare)) for model in models]
-                body.append([bare["n"], fits, milliseconds(bare), *told])
+                memory = short(number(bare, "peak_megabytes"))
+                body.append([bare["n"], fits, milliseconds(bare), *told, memory])
     return body
 
 
@@ -146,7 +150,7 @@ def dense_section(found: list[Row]) -> list[str]:
             milliseconds for each fit, and how many times longer an iteration of each solver
             takes."""
         ),
-        *table(["n", "fits", "bare products, ms", *MODELS], models_body(found, "n")),
+        *table(MODELS_HEADER, models_body(found, "n")),
     ]
 
 
@@ -277,7 +281,7 @@ def threads_section(found: list[Row]) -> list[str]:
         cells = [rows.first(chosen, threads=count) for count in counts]
         speed = ratio(cells[0], cells[-1])
         body.append([name, *[short(number(row, "seconds")) for row in cells], short(speed)])
-    header = ["", *[f"{count} threads, s" for count in counts], f"{counts[0]} / {counts[-1]}"]
+    header = ["", *[f"s, threads: {count}" for count in counts], f"{counts[0]} / {counts[-1]}"]
     return [
         *words(
             """Seconds of an iteration of one fit, n = 4000 dense, 10,000 tiled, 200,000 sparse; of
@@ -294,5 +298,5 @@ def width_section(found: list[Row]) -> list[str]:
             The bare products, in milliseconds for each fit, and the ratio of an iteration of
             one fit to them."""
         ),
-        *table(["n", "fits", "bare products, ms", *MODELS], models_body(found, "fits")),
+        *table(MODELS_HEADER, models_body(found, "fits")),
     ]
