@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 TRANSCRIPTIONS = {"transcription": "float64", "transcription in float32": "float32"}
 MODELS = ("paper", "soft", "exact", "auto's first phase")
@@ -52,6 +53,10 @@ class Job:
         """The keys of its rows, in the order of ``rows.KEYS``."""
         same = str(self.n), str(self.fits), str(self.threads)
         return {(self.case, self.data, what, *same) for what in self.makes}
+
+    def sample_files(self, folder: Path) -> tuple[Path, Path]:
+        """Where samples and labels of its data are stored for the time of a run."""
+        return folder / f"{self.data}-{self.n}-X.npy", folder / f"{self.data}-{self.n}-y.npy"
 
 
 def dense(case: str, n: int, threads: int, fits: int) -> Job:

@@ -128,7 +128,7 @@ LABELS: dict[str, Callable[[Any, int], Any]] = {
 def fit(job: Job, folder: Path) -> Iterator[Measured]:
     """One method on stored samples: making them would take more memory than some methods."""
     (what,) = job.makes
-    X, y = (np.load(file) for file in sample_files(folder, job.data, job.n))
+    X, y = (np.load(file) for file in job.sample_files(folder))
     k = len(np.unique(y))
     row: Measured = {"what": what, "p": X.shape[1], "k": k, "peak_megabytes": peak_megabytes()}
     if what == SAMPLES:
@@ -156,18 +156,14 @@ def fit(job: Job, folder: Path) -> Iterator[Measured]:
     yield row
 
 
-def sample_files(folder: Path, data: str, n: int) -> tuple[Path, Path]:
-    return folder / f"{data}-{n}-X.npy", folder / f"{data}-{n}-y.npy"
-
-
-def store_samples(folder: Path, data: str, n: int, mnist: str) -> None:
-    if data == "mnist":
+def store_samples(job: Job, folder: Path, mnist: str) -> None:
+    if job.data == "mnist":
         X, y = scale.mnist(Path(mnist))
-        chosen = np.random.default_rng(0).permutation(len(X))[:n]
+        chosen = np.random.default_rng(0).permutation(len(X))[: job.n]
         X, y = X[chosen], y[chosen]
     else:
-        X, y = {"clusters": scale.clusters, "curves": scale.curves}[data](n)
-    for file, array in zip(sample_files(folder, data, n), (X, y), strict=True):
+        X, y = {"clusters": scale.clusters, "curves": scale.curves}[job.data](job.n)
+    for file, array in zip(job.sample_files(folder), (X, y), strict=True):
         np.save(file, array)
 
 
@@ -198,10 +194,10 @@ def rows(job: Job, folder: Path) -> list[dict[str, str]]:
 def main() -> None:
     what, described, folder, mnist = sys.argv[1:]
     fields = json.loads(described)
+    job = Job(**fields | {"makes": tuple(fields["makes"])})
     if what == "samples":
-        store_samples(Path(folder), fields["data"], fields["n"], mnist)
+        store_samples(job, Path(folder), mnist)
     else:
-        job = Job(**fields | {"makes": tuple(fields["makes"])})
         print(json.dumps(rows(job, Path(folder))))
 
 

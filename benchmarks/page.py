@@ -44,7 +44,10 @@ def start(what: str, job: Job, samples: Path, mnist: Path | None) -> str:
     place = Path(__file__).parent.parent
     done = subprocess.run(command, cwd=place, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        raise ChildProcessError(f"{job} ended with {done.returncode}")
+        raise ChildProcessError(
+            f"{', '.join(job.makes)}, {job.data} n={job.n}: the process ended with "
+            f"{done.returncode}, and there is no row."
+        )
     return done.stdout
 
 
@@ -62,7 +65,7 @@ def measure(
                 continue
             begun = time.perf_counter()
             try:
-                if job.kind == "fit" and not (samples / f"{job.data}-{job.n}-y.npy").exists():
+                if job.kind == "fit" and not job.sample_files(samples)[-1].exists():
                     start("samples", job, samples, mnist)
                 made = json.loads(start("measure", job, samples, mnist))
             except ChildProcessError as error:
