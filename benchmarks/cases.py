@@ -111,5 +111,5 @@ def quick_jobs(cores: int) -> Iterator[Job]:
     yield tiled("tiled", 2000, cores)
     yield bandwidth("sparse", cores)
     yield sparse("sparse", 10_000, cores)
-    for method in (SAMPLES, "KLSNMF", "KMeans"):
-        yield fit("fit", 500, cores, "clusters", method)
+    for method in ("KLSNMF", "KMeans"):
+        yield fit("fit", 300, cores, "clusters", method)
