@@ -35,7 +35,7 @@ from .checkpoint_files import (
 from .fingerprints import fingerprint
 from .inits import Start
 from .solver import NO_KEEPER, Keeper, Standing
-from .writing import written_aside
+from .writing import remove_leftovers, written_aside
 
 #: Seconds between two writings at least: what a killed process may lose. And the share of the time
 #: that writing may take: after a slow one the next waits longer.
@@ -112,6 +112,7 @@ class _FileJournal(Journal):
             self.content = read(path, fingerprint)
             self._set_generator(self.content.generator)
         self.entries: list[Entry] = list(self.content.entries)
+        self.begun = time.time()
         self.at = 0  # the entry that comes next
         self.kept = bool(self.entries)  # whether there is a file
         self.written = True  # whether all is in it
@@ -198,6 +199,7 @@ class _FileJournal(Journal):
     def _remove(self) -> None:
         try:
             self.path.unlink(missing_ok=True)
+            remove_leftovers(self.path, before=self.begun)
         except OSError as error:
             self._warn(f"could not be removed ({_reason(error)})")
 
