@@ -364,8 +364,9 @@ def test_a_function_that_means_another_kernel_now_is_refused(file):
     model = KLSNMF(K, kernel=kernel, checkpoint=file, **QUICK)
     interrupted(model, X, 12)
     width[0] = 0.1
-    with pytest.raises(CheckpointError, match="objective of its factors is another"):
+    with pytest.raises(CheckpointError, match="objective of its factors is another") as caught:
         model.set_params(callback=None).fit(X)
+    assert not hasattr(caught.value, "__notes__")
     width[0] = 1.0
     model.fit(X)
 
@@ -607,6 +608,19 @@ def test_a_folder_that_vanishes(tmp_path, monkeypatch):
         model.fit(X)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*here\. Make it, or name"):
         model.fit(X)
+
+
+def test_a_checkpoint_that_cannot_be_removed(file, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    model = KLSNMF(K, checkpoint=file, **QUICK)
+    interrupted(model, X, 20)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        with pytest.warns(RuntimeWarning, match=r"could not be removed \(Permission denied\)"):
+            model.set_params(callback=None).fit(X)
+    assert_same(model, KLSNMF(K, **QUICK).fit(X))
 
 
 def test_an_interrupted_fit_that_cannot_be_kept_is_interrupted(file, monkeypatch):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +23,7 @@ from ._typing import Array, Matrix
 from ._warning import warn
 from .checkpoint_files import (
     Begun,
+    CheckpointError,
     Content,
     Entry,
     Generator,
@@ -108,7 +110,7 @@ class _FileJournal(Journal):
     ) -> None:
         self.path, self.generator = path, generator
         self.content = Content(fingerprint, _state(generator), [])
-        if path.exists():
+        with suppress(FileNotFoundError):
             self.content = read(path, fingerprint)
             self._set_generator(self.content.generator)
         self.entries: list[Entry] = list(self.content.entries)
@@ -173,7 +175,7 @@ class _FileJournal(Journal):
             return
         if not self.written:
             self._write()
-        if self.kept and self.written:
+        if self.kept and self.written and not isinstance(error, CheckpointError):
             error.add_note(
                 f"The checkpoint {self.path} has the fit {self.standing}: the same fit goes on "
                 "from there."
@@ -192,7 +194,8 @@ class _FileJournal(Journal):
                 write(file, replace(self.content, entries=self.entries))
             self.kept = self.written = True
         except (OSError, MemoryError) as error:
-            self._warn(f"could not be written ({_reason(error)})")
+            earlier = " What was written before is still there." if self.kept else ""
+            self._warn(f"could not be written ({_reason(error)}); the fit goes on.{earlier}")
         self.ended = time.monotonic()
         self.took = self.ended - begun
 
@@ -201,14 +204,13 @@ class _FileJournal(Journal):
             self.path.unlink(missing_ok=True)
             remove_leftovers(self.path, before=self.begun)
         except OSError as error:
-            self._warn(f"could not be removed ({_reason(error)})")
+            self._warn(f"could not be removed ({_reason(error)}): delete it yourself.")
 
     def _warn(self, what: str) -> None:
         """Once in a fit."""
         if not self.warned:
             self.warned = True
-            earlier = " What was written before is still there." if self.kept else ""
-            warn(f"The checkpoint {self.path} {what}; the fit goes on.{earlier}", RuntimeWarning)
+            warn(f"The checkpoint {self.path} {what}", RuntimeWarning)
 
 
 class _StageKeeper(Keeper):
