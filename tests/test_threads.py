@@ -1,5 +1,8 @@
 """Threads are limited to what helps, never raised above what the user allows."""
 
+import subprocess
+import sys
+
 import numpy as np  # noqa: F401 - brings the pools of threads
 import pytest
 import sklearn.cluster  # noqa: F401
@@ -31,3 +34,18 @@ def test_a_large_part_inside_a_small_one_may_use_what_was_allowed_outside():
         allowed, before = allowed_threads(), counts("blas")
         with threads_for(0), threads_for(1e12, allowed):
             assert counts("blas") == before
+
+
+def test_libraries_that_are_loaded_later_are_limited_too():
+    """OpenMP comes with scikit-learn's compiled modules, here after the first look."""
+    code = """
+from klsnmf.threads import allowed_threads, threads_for
+import numpy
+before = allowed_threads()
+import sklearn.cluster
+from threadpoolctl import threadpool_info
+assert "openmp" in allowed_threads(), "OpenMP is not seen"
+with threads_for(0):
+    assert {pool["num_threads"] for pool in threadpool_info()} == {1}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

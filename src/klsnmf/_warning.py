@@ -14,11 +14,11 @@ def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
 
 
 def _callers_level() -> int:
-    """How far up the first function is that belongs neither to this package nor to scikit-learn."""
+    """How far up the first function is that belongs neither to this package nor to its tools."""
     level, frame = 1, sys._getframe(1)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in ("klsnmf", "sklearn"):
+        if package not in ("klsnmf", "sklearn", "contextlib"):
             break
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     return level

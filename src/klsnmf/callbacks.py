@@ -79,7 +79,7 @@ class _Tasks:
 
     def __call__(self, progress: Progress) -> bool:
         told = {"estimator": self.estimator}
-        if progress.iteration == 1:
+        if self.phase is None or progress.iteration == 1:
             self.phase = self.estimator._callback_fit_ctx.subcontext(
                 task_name=progress.phase, max_subtasks=progress.max_iter
             )

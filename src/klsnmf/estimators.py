@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar
@@ -90,6 +91,10 @@ class KLSNMF(LocalSimilarityNMF):
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solver.Progress`; the fit stops where
         it is when it returns True.
+    checkpoint : path or None, default=None
+        A file to keep the state of a long fit in, from time to time and when the fit is
+        interrupted or fails. The same fit, begun again, goes on from there; at the end the file is
+        removed. See :doc:`large`.
 
     Attributes
     ----------
@@ -162,6 +167,7 @@ class KLSNMF(LocalSimilarityNMF):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -183,6 +189,7 @@ class KLSNMF(LocalSimilarityNMF):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
 
 class GLSNMF(KLSNMF):
@@ -211,6 +218,7 @@ class GLSNMF(KLSNMF):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -233,6 +241,7 @@ class GLSNMF(KLSNMF):
             random_state=random_state,
             verbose=verbose,
             callback=callback,
+            checkpoint=checkpoint,
         )
 
 
@@ -248,7 +257,7 @@ class LSNMF(LocalSimilarityNMF):
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
     lam, n_neighbors, diffusion, row_norm, graph_weight, graph_neighbors, solver, init, n_init, \
-    max_iter, tol, random_state, verbose, callback
+    max_iter, tol, random_state, verbose, callback, checkpoint
         As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
         are the same there.
 
@@ -286,6 +295,7 @@ class LSNMF(LocalSimilarityNMF):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.orthogonal = orthogonal
@@ -303,6 +313,7 @@ class LSNMF(LocalSimilarityNMF):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
 
 def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLSNMF]:
@@ -330,6 +341,11 @@ def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLS
     for estimator in estimators:
         estimator._validate_params()
     if len(estimators[0]._kernels()) > 1:  # each λ learns weights of its own
+        if estimators[0].checkpoint is not None:
+            raise ValueError(
+                "path with several kernels makes one fit after the other, and takes no checkpoint: "
+                "fit KLSNMF for each λ, with a file of its own."
+            )
         return [estimator.fit(X) for estimator in estimators]
     estimators[0]._fit_with(estimators[1:], X)
     return estimators

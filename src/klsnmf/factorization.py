@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import models
+from . import memory, models
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
@@ -187,6 +187,7 @@ class Factorization(
             )
         return X
 
+    @memory.explained("The fit")
     def _fit(self, X: Any, y: Any, **more: Any) -> Self:
         """Fit; a fit that is interrupted, or fails, leaves the estimator as it was."""
         with fit_task(self, X, y):

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import models
 from ._typing import Array, Labels
+from .checkpoints import NO_JOURNAL, Journal
 from .grams import Gram
 from .graphs import Graph
 from .inits import Start
@@ -34,6 +35,7 @@ class Problem:
     max_iter: int
     tol: float
     callback: Callback | None = None
+    journal: Journal = NO_JOURNAL
 
 
 def choose_phases(
@@ -155,6 +157,7 @@ def _run_phases(
             tol=problem.tol,
             callback=problem.callback,
             phase=name,
+            keeper=problem.journal.keeper(continues=bool(done)),
         )
         left -= max(solution.n_iter for solution in solutions)
         for solution in solutions:

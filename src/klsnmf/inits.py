@@ -112,6 +112,20 @@ class Start(NamedTuple):
     factors: dict[str, Array]
 
 
+#: Ways that come to labels, from which the factors follow.
+_BY_LABELS = ("spectral", "kmeans")
+
+
+def start_of_labels(way: str, labels: Labels, k: int, dtype: Any) -> Start:
+    W, G = factors_of_labels(labels, k)
+    return Start(way, {"W": W.astype(dtype), "G": G.astype(dtype)})
+
+
+def labels_of(start: Start) -> Labels | None:
+    """The labels that a start was made of, if it was."""
+    return start.factors["G"].argmax(axis=1) if start.way in _BY_LABELS else None
+
+
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:
     """How many starts are worth trying: as many as fill a wide batch, which K is read once for.
 

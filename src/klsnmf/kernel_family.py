@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import kernels, models
 from ._typing import Array, Labels, Matrix
+from .checkpoints import Journal
 from .fitting import Problem
 from .grams import Data, LowRankGram
 from .mixing import View
@@ -275,8 +276,9 @@ class KernelKMeans(KernelMethod):
         self.verbose = verbose
         self.callback = callback
 
-    def _problem(self, X: Matrix, view: View, k: int) -> Problem:
-        return replace(super()._problem(X, view, k), phases=[("lloyd", models.KernelKMeans)])
+    def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
+        problem = super()._problem(X, view, k, journal)
+        return replace(problem, phases=[("lloyd", models.KernelKMeans)])
 
     def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> None:
         super()._keep(X, view, unit, lam, solution)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 #: The share of the free memory that one array may take.
 _SHARE = 0.8
+
+#: What to do when memory runs out: while a kernel matrix is made, and at any other time.
+SMALLER_KERNEL = (
+    'Set n_neighbors for a sparse kernel, or gram="tiled", gram="low-rank" or max_memory where '
+    "there are such parameters, or fit a part of the rows."
+)
+LESS = "Lower n_init, give X in single precision (float32), or fit a part of the rows."
+
+
+class NotEnoughMemory(MemoryError):  # noqa: N818
+    """Memory did not suffice, or would not; the message says for what, and what to do."""
 
 
 def available() -> int | None:
@@ -34,4 +47,20 @@ def require(size: float, what: str, remedy: str, limit: float | None = None) -> 
         room = f"max_memory={limit:g} GB"
     else:
         room = f"{(available() or 0) / 1e9:.1f} GB of memory are free"
-    raise MemoryError(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")
+    raise NotEnoughMemory(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")
+
+
+@contextmanager
+def explained(what: str, remedy: str = LESS) -> Iterator[None]:
+    """Say of memory that runs out inside what it was for, and what to do."""
+    try:
+        yield
+    except NotEnoughMemory:
+        raise
+    except MemoryError as error:
+        # numpy tells how much was asked for; others say nothing.
+        detail = f" ({said})" if (said := str(error).strip().removesuffix(".")) else ""
+        told = NotEnoughMemory(f"{what} ran out of memory{detail}. {remedy}")
+        for note in getattr(error, "__notes__", []):
+            told.add_note(note)
+        raise told from error

@@ -151,6 +151,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
     kind = type(value).__name__
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, np.bool_ | np.integer | np.floating | np.str_):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":

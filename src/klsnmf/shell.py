@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,10 +23,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import kernels
+from . import kernels, memory
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
+from .checkpoints import Journal, journal_of
 from .checks import (
     as_numbers,
     check_graph,
@@ -63,6 +66,9 @@ _PRECISE = 2**26
 #: n_init="auto" where all starts are fitted to the end.
 AUTO_STARTS = 8
 
+#: X checked, X as the kernel sees it, how its rows were scaled, and its unit.
+Samples = tuple[Matrix, Matrix, str | None, float]
+
 
 class LocalSimilarityNMF(
     KernelParameters,
@@ -94,6 +100,7 @@ class LocalSimilarityNMF(
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     n_clusters: int | str
@@ -110,6 +117,7 @@ class LocalSimilarityNMF(
     random_state: Any
     verbose: int
     callback: Callback | None
+    checkpoint: str | os.PathLike[str] | None = None
 
     labels_: Labels
     W_: Array
@@ -206,21 +214,26 @@ class LocalSimilarityNMF(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @memory.explained("The fit")
     def _fit_with(self, others: Sequence[LocalSimilarityNMF], X: Any) -> None:
         """Fit this estimator and others that differ in lam only, in one batch over one K.
 
         A fit that is interrupted, or fails, leaves the estimators as they were.
         """
-        before = self.__dict__.copy()
+        before, estimators = self.__dict__.copy(), [self, *others]
         try:
-            self._fit_all([self, *others], X)
+            checked = self._samples(X)
+            with journal_of(estimators, checked[0]) as journal:
+                self._fit_all(estimators, checked, journal)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
 
-    def _fit_all(self, estimators: Sequence[LocalSimilarityNMF], X: Any) -> None:
-        X, samples, row_norm, unit = self._samples(X)
+    def _fit_all(
+        self, estimators: Sequence[LocalSimilarityNMF], checked: Samples, journal: Journal
+    ) -> None:
+        X, samples, row_norm, unit = checked
         local = any(estimator.lam != 0 for estimator in estimators)
         k, evidence = self._count(samples, unit)
         if X.shape[0] < k:
@@ -233,8 +246,8 @@ class LocalSimilarityNMF(
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
             view, weights = mixture.view(), mixture.weights
-            problem = screened(self._problem(precise, view, k))
-            threshold = collapse_lam(problem)
+            problem = screened(self._problem(precise, view, k, journal))
+            threshold = journal.begin(problem.starts, partial(collapse_lam, problem))
             lams = [
                 AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
                 for estimator in estimators
@@ -267,8 +280,7 @@ class LocalSimilarityNMF(
     def _mixture(self, views: Sequence[View], k: int) -> Mixture:
         return Mixture(views, k, check_random_state(self.random_state))
 
-    def _samples(self, X: Any) -> tuple[Matrix, Matrix, str | None, float]:
-        """X checked, X as the kernel sees it, how its rows were scaled, and its unit."""
+    def _samples(self, X: Any) -> Samples:
         X = as_numbers(self, X)
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
@@ -304,8 +316,8 @@ class LocalSimilarityNMF(
             X = canonical(X)
         return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
-    def _problem(self, X: Matrix, view: View, k: int) -> Problem:
-        """What all fits share; starts come from K before diffusion."""
+    def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
+        """What all fits share; starts come from the journal, or from K before diffusion."""
         K = view.K
         samples = None if self.kernel == "precomputed" else X
         graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
@@ -318,11 +330,12 @@ class LocalSimilarityNMF(
         )
         return Problem(
             K,
-            self._starts(samples, view.base, k),
+            journal.starts((X.shape[0], k), K.dtype) or self._starts(samples, view.base, k),
             phases,
             self.max_iter,
             self.tol,
             listener(self),
+            journal,
         )
 
     def _graph(self, X: Matrix | None, n: int, dtype: Any) -> Graph:

@@ -74,6 +74,40 @@ class Solution:
         return len(self.history["objective"])
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where one fit of a batch stands after an iteration: all that it takes to go on.
+
+    A fit that has ended goes on nowhere, and need not have its factors.
+    """
+
+    place: int
+    factors: Mapping[str, Array]
+    losses: Sequence[float]
+    changes: Mapping[str, Sequence[float]]
+    status: Status | None
+    verdict: str
+    labels: Labels
+
+
+class Keeper:
+    """Keeps where the fits stand, so that a later run can go on there. This one keeps nothing."""
+
+    def restore(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> list[Standing]:
+        """Where an earlier run from such starts was; empty if there was none."""
+        return []
+
+    def confirm(self, difference: float) -> None:
+        """Told by how much the losses of restored fits differ from those they had, of 1."""
+
+    def keep(self, fits: Sequence[Standing]) -> None:
+        """Told after every iteration. The factors are the loop's: what is to stay is copied."""
+
+
+#: For runs that nobody goes on with.
+NO_KEEPER = Keeper()
+
+
 def solve(
     models: Sequence[Model],
     starts: Sequence[Mapping[str, Array]],
@@ -82,33 +116,40 @@ def solve(
     tol: float,
     callback: Callback | None = None,
     phase: str = "",
+    keeper: Keeper = NO_KEEPER,
 ) -> list[Solution]:
     """Run one fit for each model and start, all in one batch.
 
     The models are of one kind and share their operators; they differ in their parameters.
     A fit leaves the batch when it has converged or come to grief, so later iterations cost less.
-    ``tol=0`` runs exactly ``max_iter`` iterations.
+    ``tol=0`` runs exactly ``max_iter`` iterations. What ``keeper`` has kept is gone on with.
     """
     batch = _Batch(models, starts)
+    done = batch.restore(keeper.restore(starts, max_iter))
     # One thread for the many small steps; as many as help for the products, which are large.
     with threads_for(0):
         batch.multiply(*models[0].factors)
-        for iteration in range(1, max_iter + 1):
+        if done:
+            keeper.confirm(max((fit.difference() for fit in batch.running), default=0.0))
+            batch.retire()
+        for iteration in range(done + 1, max_iter + 1):
+            if not batch.running:
+                break
             for factor in models[0].factors:
                 for fit in batch.running:
                     fit.update(factor)
                 batch.multiply(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
+            keeper.keep(batch.standings())
             tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
                 for fit in batch.running:
                     if fit.status in (None, Status.EXHAUSTED):
                         fit.end(Status.STOPPED, "stopped by the callback")
+                keeper.keep(batch.standings())
                 break
             batch.retire()
-            if not batch.running:
-                break
     return [fit.solution() for fit in batch.fits]
 
 
@@ -164,6 +205,14 @@ class _Fit:
         self.status, self.verdict = status, verdict
         self.labels = self.model.labels(self.state)
 
+    def difference(self) -> float:
+        """How far the loss is from what was noted last, relative to the numbers it is made of."""
+        if self.status is not None:
+            return 0.0
+        noted = self.losses[-1]
+        off = abs(self.model.loss(self.state) - noted) / max(self.model.scale, abs(noted))
+        return off if off == off else np.inf
+
     def solution(self) -> Solution:
         assert self.status is not None
         history = {"objective": np.array(self.losses)}
@@ -216,6 +265,42 @@ class _Batch:
                     stack[[fit.place, last.place]] = stack[[last.place, fit.place]]
                 fit.place, last.place = last.place, fit.place
                 fit.state, last.state = self._views(fit.place), self._views(last.place)
+
+    def standings(self) -> list[Standing]:
+        """Where all fits stand, before those that ended in this iteration leave the batch."""
+        return [
+            Standing(
+                fit.place,
+                {name: getattr(fit.state, name) for name in fit.model.factors},
+                fit.losses,
+                fit.changes,
+                fit.status,
+                fit.verdict,
+                fit.labels,
+            )
+            for fit in self.fits
+        ]
+
+    def restore(self, standings: Sequence[Standing]) -> int:
+        """Put all fits where they stood; the number of iterations that were done.
+
+        Each goes to its old place among those that ran then: the products, done with the same
+        columns side by side, are the same to the last bit.
+        """
+        if not standings:
+            return 0
+        done = max(len(standing.losses) for standing in standings)
+        for fit, standing in zip(self.fits, standings, strict=True):
+            for name, value in standing.factors.items():
+                self.stacks[name][standing.place] = value
+            fit.place, fit.state = standing.place, self._views(standing.place)
+            fit.losses = list(standing.losses)
+            fit.changes = {name: list(values) for name, values in standing.changes.items()}
+            fit.status, fit.verdict = standing.status, standing.verdict
+            fit.labels = standing.labels
+        ran = [fit for fit in self.fits if len(fit.losses) == done]
+        self.running = sorted(ran, key=lambda fit: fit.place)
+        return done
 
     def progress(self, iteration: int, max_iter: int, phase: str) -> Progress:
         best = min(fit.losses[-1] for fit in self.running)

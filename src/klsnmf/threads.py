@@ -6,10 +6,11 @@ numbers took 15 ms on two BLAS threads that wait for each other, and 0.05 ms on 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -20,9 +21,14 @@ Part = TypeVar("Part")
 _FLOPS_PER_THREAD = 4e6
 
 
-@cache
 def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds, changing a limit microseconds.
+    # Looking for the loaded libraries takes milliseconds, changing a limit microseconds. Libraries
+    # come with modules: while there is no new module there is nothing new to look for.
+    return _controller_with(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _controller_with(modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels
+from . import kernels, memory
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
 from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
@@ -41,6 +41,7 @@ class KernelParameters:
                 )
         return list(self.kernel)
 
+    @memory.explained("The kernel matrix", memory.SMALLER_KERNEL)
     def _view(self, kernel: Any, X: Matrix, unit: float, k: int | None, local: bool) -> View:
         """A kernel on the samples; with k = None as far as it does not depend on k."""
         base, fitted = self._fit_kernel(kernel, X, unit, k)

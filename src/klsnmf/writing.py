@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,15 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str], before: float) -> None:
+    """Remove what processes left that were killed while they wrote ``path``, before this time."""
+    path = Path(path)
+    for aside in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}.part"):
+        with suppress(OSError):  # another process may have been quicker
+            if aside.stat().st_mtime < before:
+                aside.unlink()
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | memoryview) -> None:

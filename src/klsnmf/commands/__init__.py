@@ -33,14 +33,20 @@ class _Failure(click.ClickException):
         self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
 
 
+def _with_notes(text: str, error: BaseException) -> str:
+    """A message, and what was noted on its way, such as where a checkpoint is."""
+    return " ".join([text, *getattr(error, "__notes__", [])])
+
+
 class _ShortErrors(click.Group):
     """A group that tells an error in one paragraph, without a traceback unless asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("\nInterrupted. What was there before is as it was.", err=True)
+        except KeyboardInterrupt as error:
+            text = _with_notes("Interrupted. What was there before is as it was.", error)
+            click.echo(f"\n{text}", err=True)
             raise click.exceptions.Exit(_INTERRUPTED) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -48,7 +54,7 @@ class _ShortErrors(click.Group):
             closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
             if ctx.params["debug"] or closed_pipe:
                 raise
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = " ".join(_with_notes(str(error), error).split()) or type(error).__name__
             if not isinstance(error, _EXPLAINED):
                 text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."
             code = getattr(error, "exit_code", 1)

@@ -71,6 +71,12 @@ def _option(name: str, value: str) -> list[str]:
 @options.clusters
 @options.method
 @options.max_iter
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the state of a long fit here; the same command goes on from it.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option(
     "--out",
@@ -91,6 +97,7 @@ def cluster(
     k: int | str,
     method: str,
     max_iter: int | None,
+    checkpoint: Path | None,
     seed: int,
     out: Path | None,
     force: bool,
@@ -110,6 +117,7 @@ def cluster(
     folder = out or _default_folder(data, dataset)
     asked = _Asked(data, dataset, wanted, k, method, seed, scale, max_iter, folder)
     _require_sign(asked)
+    _require_checkpoints(asked, checkpoint)
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
         table = options.read(data, dataset, wanted)
@@ -122,7 +130,7 @@ def cluster(
 
             table, scaling = prepared(table, wanted, scale)
             display.title(f"Clustering {table.name} by {method}")
-            fitted = fit(method, k, seed, table, max_iter)
+            fitted = fit(method, k, seed, table, max_iter, checkpoint)
             display.title("Measuring strengths")
             strength = strengths(fitted.estimator, table.X)
             summary = _summary(table, asked, fitted, strength)
@@ -167,6 +175,16 @@ def _require_sign(asked: _Asked) -> None:
         )
 
 
+def _require_checkpoints(asked: _Asked, checkpoint: Path | None) -> None:
+    from .fits import has_parameter
+
+    if checkpoint is not None and not has_parameter(asked.method, "checkpoint"):
+        raise click.UsageError(
+            f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
+            "gls-nmf. Leave it out, or use one of these."
+        )
+
+
 def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
     """A note if results of another command were in the folder."""
     if before is None or before.get("command") == asked.command:
@@ -206,10 +224,10 @@ def _write_model(
 
 def _told(table: Table, asked: _Asked, fitted: Fitted) -> tuple[list[str], list[str]]:
     """Notes on the data and the options, and warnings that the clusters may mislead."""
-    from .fits import doubts, has_max_iter
+    from .fits import doubts, has_parameter
 
     notes = list(table.messages)
-    if asked.max_iter is not None and not has_max_iter(asked.method):
+    if asked.max_iter is not None and not has_parameter(asked.method, "max_iter"):
         notes.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
     return notes, [*table.warnings, *doubts(fitted.evidence), *fitted.messages]
 

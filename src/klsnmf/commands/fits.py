@@ -6,6 +6,7 @@ import re
 import time
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..inputs import InputError, Table
@@ -93,13 +94,20 @@ def last_resort(table: Table, option: str) -> str:
     return f"If neither will do: {option} wnmf takes gaps as they are, with -k NUMBER."
 
 
-def has_max_iter(method: str) -> bool:
-    """Whether --max-iter has a meaning for a method."""
+def has_parameter(method: str, name: str) -> bool:
+    """Whether an option, such as --max-iter, has a meaning for a method."""
     kind: Any = DETAILS[method].estimator
-    return "max_iter" in kind().get_params(deep=False)
+    return name in kind().get_params(deep=False)
 
 
-def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None = None) -> Fitted:
+def fit(
+    method: str,
+    k: int | str,
+    seed: int,
+    table: Table,
+    max_iter: int | None = None,
+    checkpoint: Path | None = None,
+) -> Fitted:
     """Fit a method; a ValueError of its own becomes one that names the data."""
     table.require_numbers(
         gaps="nan" in DETAILS[method].accepts, last_resort=last_resort(table, "--method")
@@ -110,7 +118,7 @@ def fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator = _fit(method, k, seed, table, max_iter)
+            estimator = _fit(method, k, seed, table, max_iter, checkpoint)
         except ValueError as error:
             raise InputError(f"{table.name}, method {method}: {error}") from error
     told = [warning for warning in caught if not issubclass(warning.category, _INTERNAL)]
@@ -139,15 +147,24 @@ def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
     raise InputError(f"{table.name} has {plural(n, 'sample')}: -k {k} is too many; {remedy}")
 
 
-def _fit(method: str, k: int | str, seed: int, table: Table, max_iter: int | None) -> Any:
+def _fit(
+    method: str,
+    k: int | str,
+    seed: int,
+    table: Table,
+    max_iter: int | None,
+    checkpoint: Path | None,
+) -> Any:
     evidence = None
     if k == "auto" and method not in _COUNTS:
         evidence = count_clusters(table, seed)
         k = evidence.chosen
     kind: Any = DETAILS[method].estimator
     parameters = dict(_PARAMETERS.get(method, {}))
-    if max_iter is not None and has_max_iter(method):
+    if max_iter is not None and has_parameter(method, "max_iter"):
         parameters["max_iter"] = max_iter
+    if checkpoint is not None:
+        parameters["checkpoint"] = checkpoint
     estimator = kind(n_clusters=k, random_state=seed, **parameters)
     estimator.fit(table.X)
     if evidence is not None:

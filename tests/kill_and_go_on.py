@@ -1,0 +1,74 @@
+"""Run by test_checkpoints: a fit that is killed or interrupted again and again until it is done.
+
+A child is forked for every attempt, so that packages are imported once. An attempt has its signal
+at a random moment after it has written, and the next goes on: it must come to an end.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from klsnmf import KLSNMF, checkpoints
+
+from .helpers import blobs
+
+STOPS = 12
+
+
+def attempt(file, first):
+    """One child; it notes the first iteration that it saw, and leaves its result."""
+
+    def watch(progress):
+        if not first.exists() and progress.phase != "screening":
+            first.write_text(f"{progress.phase} {progress.iteration}")
+        time.sleep(0.002)
+
+    checkpoints.PAUSE = -1.0  # write after every iteration, whatever it costs
+    checkpoints.SHARE = np.inf
+    X, _ = blobs(120, 4, 8, 0)
+    model = KLSNMF(4, checkpoint=file, callback=watch, random_state=0, tol=0, max_iter=100).fit(X)
+    np.savez(sys.argv[2], labels=model.labels_, W=model.W_, G=model.G_, **model.history_)
+
+
+def written(file):
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def main():
+    random.seed(int(sys.argv[3]))
+    file, firsts = Path(sys.argv[1]), []
+    for stop in range(STOPS + 1):
+        before, first = written(file), file.with_name(f"first{stop}")
+        child = os.fork()
+        if not child:
+            try:
+                attempt(file, first)
+            except KeyboardInterrupt:
+                os._exit(1)
+            os._exit(0)
+        ended = 0
+        while stop < STOPS and not ended and written(file) in (0, before):
+            time.sleep(0.001)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        if stop < STOPS and not ended:
+            time.sleep(random.uniform(0, 0.03))
+            os.kill(child, random.choice([signal.SIGKILL, signal.SIGINT]))
+        if not ended:
+            _, status = os.waitpid(child, 0)
+        firsts.append(first.read_text() if first.exists() else "nothing")
+        if status == 0:
+            print(*firsts, sep="\n")
+            return
+    raise SystemExit("the last attempt was not disturbed, and failed")
+
+
+if __name__ == "__main__":
+    main()
