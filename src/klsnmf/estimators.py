@@ -85,6 +85,10 @@ class KLSNMF(LocalSimilarityNMF):
         A fit has converged when its objective changes by less than this share of itself over
         10 iterations. 0 runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
+    engine : distributed.Client or None, default=None
+        Who compares all pairs of samples: this process, or the workers of a Dask cluster, with the
+        same labels. They find neighbours, or hold K in blocks of rows. Needs ``klsnmf[dask]`` and
+        a kernel by its name. For X a dask.array, None is the client made last.
     verbose : int, default=0
         1 prints a line every ten iterations.
     callback : callable or None, default=None
@@ -160,6 +164,7 @@ class KLSNMF(LocalSimilarityNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ) -> None:
@@ -181,6 +186,7 @@ class KLSNMF(LocalSimilarityNMF):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.engine = engine
         self.verbose = verbose
         self.callback = callback
 
@@ -209,6 +215,7 @@ class GLSNMF(KLSNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ) -> None:
@@ -231,6 +238,7 @@ class GLSNMF(KLSNMF):
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
+            engine=engine,
             verbose=verbose,
             callback=callback,
         )
@@ -248,7 +256,7 @@ class LSNMF(LocalSimilarityNMF):
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
     lam, n_neighbors, diffusion, row_norm, graph_weight, graph_neighbors, solver, init, n_init, \
-    max_iter, tol, random_state, verbose, callback
+    max_iter, tol, random_state, engine, verbose, callback
         As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
         are the same there.
 
@@ -284,6 +292,7 @@ class LSNMF(LocalSimilarityNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ) -> None:
@@ -301,6 +310,7 @@ class LSNMF(LocalSimilarityNMF):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.engine = engine
         self.verbose = verbose
         self.callback = callback
 

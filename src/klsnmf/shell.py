@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,6 +35,7 @@ from .checks import (
     unit_of,
     unit_rows,
 )
+from .engines import here, locate
 from .fitting import (
     Problem,
     best_by_lam,
@@ -92,6 +94,7 @@ class LocalSimilarityNMF(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "engine": [HasMethods(["submit", "gather"]), None],
         "verbose": ["verbose"],
         "callback": [callable, None],
     }
@@ -125,9 +128,9 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), dask.array or path
             The samples, or the kernel matrix of shape (n_samples, n_samples) if
-            ``kernel="precomputed"``.
+            ``kernel="precomputed"``. A path names a .npy file; with ``engine`` all workers read it.
         y : ignored
 
         Returns
@@ -181,7 +184,7 @@ class LocalSimilarityNMF(
     def _products(self, X: Any) -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
-        X = as_numbers(self, X, reset=False)
+        X = as_numbers(self, here(X), reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
     def similarity(self, i: int) -> Array:
@@ -198,6 +201,18 @@ class LocalSimilarityNMF(
     def __sklearn_is_fitted__(self) -> bool:
         # Attributes are set together, at the end: an interrupted fit leaves none behind.
         return hasattr(self, "labels_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process: it goes into no file, and no other process.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "engine": None} if "engine" in state else state
+
+    def __sklearn_clone__(self) -> Self:
+        # And it is nothing to copy: the clone shares it.
+        twin: Self = super(LocalSimilarityNMF, copy(self)).__sklearn_clone__()
+        if self.engine is not None:
+            twin.engine = self.engine
+        return twin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -218,6 +233,8 @@ class LocalSimilarityNMF(
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        finally:
+            self.__dict__.pop("_workers", None)
 
     def _fit_all(self, estimators: Sequence[LocalSimilarityNMF], X: Any) -> None:
         X, samples, row_norm, unit = self._samples(X)
@@ -269,9 +286,12 @@ class LocalSimilarityNMF(
 
     def _samples(self, X: Any) -> tuple[Matrix, Matrix, str | None, float]:
         """X checked, X as the kernel sees it, how its rows were scaled, and its unit."""
+        X, send = locate(X, self.engine, self.kernel, self.gram)
         X = as_numbers(self, X)
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
+        if send is not None:
+            self._workers = send(X, row_norm, unit)
         return X, self._scaled(X, row_norm, unit), row_norm, unit
 
     def _evidence(self, X: Any) -> Evidence:

@@ -9,6 +9,7 @@ import numpy as np
 from . import kernels
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
+from .engines import RemoteSamples
 from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import how_many_neighbors
 from .mixing import View
@@ -25,7 +26,9 @@ class KernelParameters:
     gram: str = "auto"
     max_memory: float | None = None
     neighbor_search: str = "auto"
+    engine: Any = None
     verbose: int
+    _workers: RemoteSamples | None = None  # while a fit goes on
 
     def _kernels(self) -> list[Any]:
         """The kernels, one or several."""
@@ -71,10 +74,11 @@ class KernelParameters:
             gram=self.gram,
             max_memory=self.max_memory,
             neighbor_search=self.neighbor_search,
+            room=self._workers.workers.memory() if self._workers is not None else None,
         )
         if self.verbose:
             print("; ".join(plan.reasons))
-        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan)
+        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan, self._workers)
 
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
