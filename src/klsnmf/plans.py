@@ -20,7 +20,7 @@ _EXACT_WORK = 2e12
 _WORKERS_SHARE = 0.5
 
 #: Bytes for each neighbour while a sparse kernel is made, measured.
-_BYTES_PER_NEIGHBOR = 120
+BYTES_PER_NEIGHBOR = 120
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def make_plan(
                 'some of them: set n_neighbors=None, or gram="auto".'
             )
         memory.require(
-            float(shape[0]) * n_neighbors * _BYTES_PER_NEIGHBOR,
+            float(shape[0]) * n_neighbors * BYTES_PER_NEIGHBOR,
             f"The sparse kernel of {shape[0]} samples",
             "Fit a part of the rows, or lower n_neighbors.",
             max_memory,
