@@ -184,6 +184,13 @@ def test_the_number_of_clusters(client, X):
     np.testing.assert_allclose(found.eigenvalues, alone.eigenvalues, rtol=1e-6)
 
 
+def test_workers_place_new_samples_side_by_side(client, X):
+    model = fit(X[:100], engine=client)
+    array = da.from_array(X, chunks=(90, 64))
+    labels = array.map_blocks(model.predict, dtype=int, drop_axis=1).compute()
+    np.testing.assert_array_equal(labels, model.predict(X))
+
+
 def test_verbose_says_where(client, X, capsys):
     fit(X, kernel="rbf", engine=client, verbose=1)
     assert "in blocks of rows on the workers" in capsys.readouterr().out
