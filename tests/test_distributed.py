@@ -291,7 +291,7 @@ class TestBadInput:
                 else:
                     cluster.close()
 
-            sentence = {"workers": "All workers.*gone for 0.5 s", "scheduler": "was lost"}[what]
+            sentence = {"workers": "All workers.*are gone for 0.5 s", "scheduler": "was lost"}[what]
             self.refuses(ClusterError, f"{sentence}.*fit again", X, engine=client, callback=end)
 
     def test_a_task_that_kills_its_workers(self, client):

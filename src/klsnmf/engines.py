@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,8 +64,8 @@ class RemoteSamples:
         return DistributedGram(self.workers, blocks, self.cut)
 
 
-#: Makes samples at the workers of samples here that have been checked, their row norm and unit.
-Send = Any
+#: Makes checked samples known to the workers, with the row norm and the unit they are given.
+Send = Callable[[Matrix, str | None, float], RemoteSamples]
 
 
 def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | None]:

@@ -119,11 +119,11 @@ class Workers:
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """The results of all futures, however often workers die, as long as some are left."""
+        coming = asyncio.run_coroutine_threadsafe(
+            self._gathered(list(futures)), self.client.loop.asyncio_loop
+        )
+        alive = time.monotonic()
         try:
-            coming = asyncio.run_coroutine_threadsafe(
-                self._gathered(list(futures)), self.client.loop.asyncio_loop
-            )
-            alive = time.monotonic()
             while True:
                 try:
                     return coming.result(_LOOK_EVERY)
@@ -144,6 +144,8 @@ class Workers:
             ) from error
         except self._lost() as error:
             raise self._gone() from error
+        finally:
+            coming.cancel()
 
     async def _gathered(self, futures: list[Any]) -> list[Any]:
         return await self.client.gather(futures, asynchronous=True)
@@ -155,11 +157,15 @@ class Workers:
         if self.client.status == "running" and self._present():
             return time.monotonic()
         if time.monotonic() - alive > PATIENCE:
-            raise self._gone()
+            raise self._gone(f"All workers of the Dask cluster are gone for {PATIENCE:g} seconds")
         return alive
 
     def _present(self) -> list[str]:
-        return sorted(self.client.nthreads())
+        """The addresses of the workers; none where the scheduler does not answer."""
+        try:
+            return sorted(self.client.nthreads())
+        except (OSError, RuntimeError, AttributeError):  # whatever a closing client says
+            return []
 
     def _lost(self) -> tuple[type[BaseException], ...]:
         from distributed.client import ClosedClientError
@@ -167,10 +173,10 @@ class Workers:
 
         return (CancelledError, asyncio.CancelledError, CommClosedError, ClosedClientError)
 
-    def _gone(self) -> ClusterError:
-        if self.client.status == "running":
-            what = f"All workers of the Dask cluster have been gone for {PATIENCE:g} seconds"
-        else:
+    def _gone(
+        self, what: str = "The Dask cluster has dropped the tasks of the fit"
+    ) -> ClusterError:
+        if self.client.status != "running":
             what = "The connection to the Dask scheduler was lost"
         return ClusterError(f"{what}: start the cluster again, then fit again.")
 
