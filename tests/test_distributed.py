@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -90,6 +90,29 @@ class TestContract(GramContract):
         monkeypatch.setattr(distributed, limit, 13 * 8 * 2)
         V = np.arange(65.0).reshape(13, 5)
         np.testing.assert_array_equal(self.make(K).dot(V), V)
+
+
+def moved(A, offset):
+    """A copy of A at an address that is off by so many bytes, as it may come out of a message."""
+    room = np.zeros(A.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 16 + offset
+    copy = room[start : start + A.nbytes].view(A.dtype).reshape(A.shape)
+    copy[...] = A
+    return copy
+
+
+@pytest.mark.parametrize("offset", [1, 3, 8])
+def test_where_a_message_puts_numbers_does_not_matter(X, offset):
+    block, V = np.sqrt(X), X[:20].copy()
+    expected = remote.product(block, V)
+    np.testing.assert_array_equal(remote.product(block, moved(V, offset)), expected)
+    np.testing.assert_array_equal(remote.product(moved(block, offset), V), expected)
+    cut, prepare = cut_rows(len(X)), remote.Preparation(X.dtype, 1.0, False)
+    more = cut, prepare, KERNELS["rbf"], np.full(len(X), 30.0), X.dtype
+    expected = remote.kernel_rows(0, [X[rows] for rows in cut], *more)
+    for change in (lambda part: moved(part, offset), np.asfortranarray):
+        found = remote.kernel_rows(0, [change(X[rows]) for rows in cut], *more)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("n", [1, 69, 70, 71, 1000, 10**8])
@@ -197,7 +220,7 @@ def test_verbose_says_where(client, X, capsys):
 
 
 def test_a_killed_worker_changes_nothing(client, given):
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     undisturbed = fit(given, kernel="rbf", engine=client)
     killed = []
 
@@ -214,7 +237,7 @@ def test_a_killed_worker_changes_nothing(client, given):
 
 @pytest.mark.parametrize("given", ["dask.array"], indirect=True)
 def test_neighbours_are_found_by_who_is_left(client, X, given):
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     here, send = locate(given, client, "self-tuning", "auto")
     samples = send(here, None, 1.0)
     before = samples.neighbor_indices(10)
@@ -296,9 +319,10 @@ class TestBadInput:
 
     def test_a_task_that_kills_its_workers(self, client):
         workers = Workers(client)
+        last = SimpleNamespace(address="tcp://worker")
+        killed = KilledWorker("task", last, 3)  # what the scheduler says then
         with pytest.raises(ClusterError, match=r"died one after the other.*memory"):
-            workers.results([workers.submit(os._exit, 1)])
-        client.wait_for_workers(2)
+            workers.results([workers.submit(_raise, killed)])
 
     def test_workers_without_klsnmf(self, client):
         workers = Workers(client)
@@ -311,7 +335,7 @@ class TestBadInput:
             workers.results([workers.submit(_raise, TimeoutError("mine"))])
 
     def test_a_file_that_vanishes_when_it_is_needed_again(self, client, X, tmp_path):
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         path = tmp_path / "x.npy"
         np.save(path, X)
 

@@ -78,8 +78,17 @@ class Preparation:
 
     def __call__(self, part: Array | FileRows) -> Array:
         X = part.read() if isinstance(part, FileRows) else part
-        X = in_units(X.astype(self.dtype, copy=False), self.unit)
+        X = in_units(settled(X, self.dtype), self.unit)
         return normalize(X) if self.unit_length else X
+
+
+def settled(A: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A in rows one after the other, at an address as numpy would choose it.
+
+    What comes out of a message may lie at an odd address. numpy copies that before a product, in
+    another order of memory, and the product is then rounded differently.
+    """
+    return np.require(A, dtype, ["C", "A"])
 
 
 def same(value: Any) -> Any:
@@ -172,7 +181,7 @@ def describe(block: Array, rows: slice) -> Description:
 
 def product(block: Array, V: Array) -> Array:  # (m, n), (columns, n) -> (columns, m)
     """V blockᵀ, written so that BLAS reads the block along its rows: a quarter less time."""
-    return (block @ V.T).T
+    return (settled(block) @ settled(V).T).T
 
 
 def row(block: Array, i: int) -> Array:  # (n,)
