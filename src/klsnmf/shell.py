@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -201,18 +200,6 @@ class LocalSimilarityNMF(
     def __sklearn_is_fitted__(self) -> bool:
         # Attributes are set together, at the end: an interrupted fit leaves none behind.
         return hasattr(self, "labels_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A client is a connection of this process: it goes into no file, and no other process.
-        state: dict[str, Any] = super().__getstate__()
-        return {**state, "engine": None} if "engine" in state else state
-
-    def __sklearn_clone__(self) -> Self:
-        # And it is nothing to copy: the clone shares it.
-        twin: Self = super(LocalSimilarityNMF, copy(self)).__sklearn_clone__()
-        if self.engine is not None:
-            twin.engine = self.engine
-        return twin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from . import kernels
 from ._typing import Matrix
@@ -16,7 +18,7 @@ from .mixing import View
 from .plans import make_plan
 
 
-class KernelParameters:
+class KernelParameters(BaseEstimator):
     """The parameters of the kernel and of its matrix, and what they make of samples."""
 
     kernel: Any
@@ -29,6 +31,18 @@ class KernelParameters:
     engine: Any = None
     verbose: int
     _workers: RemoteSamples | None = None  # while a fit goes on
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process: it goes into no file, and no other process.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "engine": None} if "engine" in state else state
+
+    def __sklearn_clone__(self) -> Self:
+        # And it is nothing to copy: the clone shares it.
+        twin: Self = super(KernelParameters, copy(self)).__sklearn_clone__()
+        if self.engine is not None:
+            twin.engine = self.engine
+        return twin
 
     def _kernels(self) -> list[Any]:
         """The kernels, one or several."""
