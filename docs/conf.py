@@ -6,7 +6,7 @@ from pathlib import Path
 
 import klsnmf
 
-sys.path.insert(0, str(Path(__file__).parent))  # for data_sets, an extension of our own
+sys.path.insert(0, str(Path(__file__).parent))  # for extensions of our own
 
 # The examples compute with small matrices, for which more threads are slower on busy machines.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "myst_parser",
     "data_sets",
+    "sizes",
 ]
 exclude_patterns = ["_build", "results"]
 source_suffix = {".rst": "restructuredtext"}  # the Markdown of the results is included by pages

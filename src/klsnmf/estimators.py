@@ -86,6 +86,10 @@ class KLSNMF(LocalSimilarityNMF):
         A fit has converged when its objective changes by less than this share of itself over
         10 iterations. 0 runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
+    engine : distributed.Client or None, default=None
+        Who compares all pairs of samples: this process, or the workers of a Dask cluster, with the
+        same labels. They find neighbours, or hold K in blocks of rows. Needs ``klsnmf[dask]`` and
+        a kernel by its name. For X a dask.array, None is the client made last.
     verbose : int, default=0
         1 prints a line every ten iterations.
     callback : callable or None, default=None
@@ -165,6 +169,7 @@ class KLSNMF(LocalSimilarityNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -187,6 +192,7 @@ class KLSNMF(LocalSimilarityNMF):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.engine = engine
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint
@@ -216,6 +222,7 @@ class GLSNMF(KLSNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -239,6 +246,7 @@ class GLSNMF(KLSNMF):
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
+            engine=engine,
             verbose=verbose,
             callback=callback,
             checkpoint=checkpoint,
@@ -257,7 +265,7 @@ class LSNMF(LocalSimilarityNMF):
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
     lam, n_neighbors, diffusion, row_norm, graph_weight, graph_neighbors, solver, init, n_init, \
-    max_iter, tol, random_state, verbose, callback, checkpoint
+    max_iter, tol, random_state, engine, verbose, callback, checkpoint
         As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
         are the same there.
 
@@ -293,6 +301,7 @@ class LSNMF(LocalSimilarityNMF):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
+        engine: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -311,6 +320,7 @@ class LSNMF(LocalSimilarityNMF):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.engine = engine
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint

@@ -13,6 +13,7 @@ import math
 import os
 import stat
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -59,6 +60,16 @@ def read_npy(path: str | os.PathLike[str], limit: int = LIMIT) -> NDArray[Any]:
     size = size_of_regular_file(path)
     with path.open("rb") as stream:
         return _read_array(stream, size, limit, str(path))
+
+
+def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
+    """The array of a .npy file, checked as by ``read_npy``, and left on the disk."""
+    path = Path(path)
+    size = size_of_regular_file(path)
+    with path.open("rb") as stream:
+        shape, fortran_order, dtype, header = _claim(stream, size, sys.maxsize, str(path))
+    order: Any = "F" if fortran_order else "C"
+    return np.memmap(path, dtype, "r", offset=header, shape=shape, order=order)
 
 
 def read_npz(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, NDArray[Any]]:
@@ -133,8 +144,10 @@ def _leads_elsewhere(name: str) -> bool:
     return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
 
 
-def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray[Any]:
-    """The array of a stream in .npy format that has ``size`` bytes in all."""
+def _claim(
+    stream: IO[bytes], size: int, limit: int, where: str
+) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """What the header of ``size`` bytes in .npy format claims, if that can be true."""
     shape, fortran_order, dtype, header = _read_header(stream, where)
     if dtype.hasobject or dtype.kind == "V":
         raise UnsafeFileError(
@@ -149,6 +162,13 @@ def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray
         raise UnsafeFileError(
             f"{where} claims {needed} bytes of data and has {max(size - header, 0)}."
         )
+    return shape, fortran_order, dtype, header
+
+
+def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray[Any]:
+    """The array of a stream in .npy format that has ``size`` bytes in all."""
+    shape, fortran_order, dtype, _ = _claim(stream, size, limit, where)
+    needed = math.prod(shape) * dtype.itemsize
     memory.require(needed, where, "Use a machine with more memory, or a part of the data.")
     content = np.empty(needed, np.uint8)
     filled = 0

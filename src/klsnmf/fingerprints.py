@@ -13,7 +13,7 @@ from . import __version__
 from ._typing import Matrix
 
 #: Parameters that do not change what a fit comes to.
-_WITHOUT_EFFECT = ("checkpoint", "verbose", "callback", "max_memory")
+_WITHOUT_EFFECT = ("checkpoint", "engine", "verbose", "callback", "max_memory")
 
 #: Bytes that are hashed together.
 _CHUNK = 2**24

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,22 @@ def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
 
 
 def nearest(
-    X: Matrix, n_neighbors: int, *, approximate: bool = False
+    X: Matrix,
+    n_neighbors: int,
+    *,
+    approximate: bool = False,
+    find: Callable[[int], NDArray[np.intp]] | None = None,
 ) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: the search goes on until none is left out, or there are
-    too many to hold.
+    too many to hold. ``find`` is another search, given the number of neighbours.
     """
     n, surplus = X.shape[0], SURPLUS
+    find = find or partial(neighbor_indices, X, approximate=approximate)
     while True:
-        found = neighbor_indices(X, n_neighbors + surplus, approximate=approximate)
+        found = find(n_neighbors + surplus)
         rows = np.repeat(np.arange(n), found.shape[1])
         d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
         order = np.argsort(d2, axis=1, kind="stable")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +33,9 @@ from .graphs import (
 )
 from .plans import Plan, make_plan
 from .tiles import KernelTiles, nystrom
+
+if TYPE_CHECKING:
+    from .engines import RemoteSamples
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
 #: choice of Zelnik-Manor and Perona, "Self-tuning spectral clustering" (2004).
@@ -207,11 +210,12 @@ def fit_kernel(
     radius: float | str,
     n_neighbors: int | None,
     plan: Plan | None = None,
+    workers: RemoteSamples | None = None,
 ) -> tuple[Gram, FittedKernel]:
     """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
-    other, and on the diagonal.
+    other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
     """
     n = X.shape[0]
     if plan is None:
@@ -222,14 +226,15 @@ def fit_kernel(
     if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
         wanted = max(wanted, SCALE_NEIGHBOR)
     if wanted and n > 1:
-        neighbors, d2 = nearest(X, wanted, approximate=plan.approximate)
+        find = None if workers is None or plan.approximate else workers.neighbor_indices
+        neighbors, d2 = nearest(X, wanted, approximate=plan.approximate, find=find)
     else:
         neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
     width, r = _width(d2, kernel, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if n_neighbors is None:
-        return _all_pairs(kernel, X, r, plan.gram), fitted
+        return _all_pairs(kernel, X, r, plan.gram, workers), fitted
     i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
     if callable(kernel):
         K = _symmetric_call(kernel, X)
@@ -239,17 +244,21 @@ def fit_kernel(
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
 
 
-def _all_pairs(kernel: str | KernelFunction, X: Matrix, r: Array, gram: str) -> Gram:
-    """K with all its entries: as an array, by tiles or of low rank."""
+def _all_pairs(
+    kernel: str | KernelFunction, X: Matrix, r: Array, gram: str, workers: RemoteSamples | None
+) -> Gram:
+    """K with all its entries: as an array, by tiles, of low rank, or on the workers."""
     if callable(kernel):
         return DenseGram(_symmetric_call(kernel, X))
     form = KERNELS[kernel]
+    if workers is not None:
+        return workers.gram(form, r)
     if gram == "dense":
         return DenseGram(_dense(form, X, r))
     if gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
         return LowRankGram(X)
     tiles = KernelTiles(form, X, r, X.dtype)
-    if _wide(form, tiles.mean()):
+    if is_wide(form, tiles.mean()):
         tiles = replace(tiles, dtype=np.dtype(np.float64))
     return nystrom(tiles) if gram == "low-rank" else TiledGram(tiles)
 
@@ -286,7 +295,7 @@ def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tupl
 
 def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
     K = form.dense(X, r, X, r)
-    if K.dtype == np.float32 and _wide(form, K.mean(dtype=np.float64)):
+    if K.dtype == np.float32 and is_wide(form, K.mean(dtype=np.float64)):
         X, r = X.astype(np.float64), r.astype(np.float64)
         K = form.dense(X, r, X, r)
     # The distance of a sample to itself is zero, whatever rounding says.
@@ -295,7 +304,7 @@ def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
     return K
 
 
-def _wide(form: Kernel, mean: float) -> bool:
+def is_wide(form: Kernel, mean: float) -> bool:
     """Whether K is so close to constant that float32 would lose its squared distances."""
     return form.profile is gaussian and 1 - mean < WIDE
 

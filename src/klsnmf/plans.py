@@ -16,8 +16,11 @@ _MOST_TILED = 100_000
 _BRUTE_FEATURES = 16
 _EXACT_WORK = 2e12
 
+#: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
+_WORKERS_SHARE = 0.5
+
 #: Bytes for each neighbour while a sparse kernel is made, measured.
-_BYTES_PER_NEIGHBOR = 120
+BYTES_PER_NEIGHBOR = 120
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Plan:
 
     Attributes
     ----------
-    gram : "dense", "tiled", "low-rank" or "sparse"
+    gram : "dense", "tiled", "low-rank", "sparse" or "distributed"
     approximate : whether neighbours are found approximately
     reasons : sentences for the user
     """
@@ -45,12 +48,14 @@ def make_plan(
     gram: str = "auto",
     max_memory: float | None = None,
     neighbor_search: str = "auto",
+    room: float | None = None,
 ) -> Plan:
     """The plan for samples of this shape; what cannot be done is refused.
 
     Parameters
     ----------
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
+    room : bytes of memory that all workers have together; None without workers
     """
     approximate, how = choose_search(shape, neighbor_search)
     if n_neighbors is not None and not callable(kernel):
@@ -60,7 +65,7 @@ def make_plan(
                 'some of them: set n_neighbors=None, or gram="auto".'
             )
         memory.require(
-            float(shape[0]) * n_neighbors * _BYTES_PER_NEIGHBOR,
+            float(shape[0]) * n_neighbors * BYTES_PER_NEIGHBOR,
             f"The sparse kernel of {shape[0]} samples",
             "Fit a part of the rows, or lower n_neighbors.",
             max_memory,
@@ -68,6 +73,8 @@ def make_plan(
         return Plan(
             "sparse", approximate, (f"sparse kernel, {n_neighbors} neighbours a sample", how)
         )
+    if room is not None:
+        return Plan("distributed", approximate, (_on_workers(shape[0], itemsize, room), how))
     chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
     return Plan(chosen, approximate, (why, how))
 
@@ -100,6 +107,18 @@ def _choose_gram(
         kind = f"of rank {p}, exact" if exact else "of low rank, approximate"
         return "low-rank", f"kernel {kind}: {why}"
     return "tiled", f"tiled kernel, computed anew for every product: {why}"
+
+
+def _on_workers(n: int, itemsize: int, room: float) -> str:
+    """A sentence about a kernel matrix on the workers, if there is room for it."""
+    size = float(n) ** 2 * itemsize
+    if size > _WORKERS_SHARE * room:
+        raise MemoryError(
+            f"The kernel matrix of {n} samples would take {size / 1e9:.1f} GB, and the workers "
+            f"have {room / 1e9:.1f} GB together, of which it may take {_WORKERS_SHARE:.0%}. Start "
+            "more workers, set n_neighbors for a sparse kernel, or fit a part of the rows."
+        )
+    return f"dense kernel of {size / 1e9:.2g} GB, in blocks of rows on the workers"
 
 
 def choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:

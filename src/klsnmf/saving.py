@@ -173,6 +173,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         return {"record": kind, "fields": each({name: getattr(value, name) for name in fields})}
     if type(value) is _ESTIMATORS.get(kind):
         parameters = value.get_params(deep=False)
+        if "engine" in parameters:  # a connection is of no use to whoever loads the model
+            parameters["engine"] = None
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
         return {"estimator": kind, "parameters": each(parameters), "fitted": each(fitted)}
     raise ModelError(

@@ -19,7 +19,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +37,7 @@ from .checks import (
     unit_of,
     unit_rows,
 )
+from .engines import here, locate
 from .fitting import (
     Problem,
     best_by_lam,
@@ -98,6 +99,7 @@ class LocalSimilarityNMF(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "engine": [HasMethods(["submit", "gather"]), None],
         "verbose": ["verbose"],
         "callback": [callable, None],
         "checkpoint": [str, os.PathLike, None],
@@ -133,9 +135,9 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), dask.array or path
             The samples, or the kernel matrix of shape (n_samples, n_samples) if
-            ``kernel="precomputed"``.
+            ``kernel="precomputed"``. A path names a .npy file; with ``engine`` all workers read it.
         y : ignored
 
         Returns
@@ -189,7 +191,7 @@ class LocalSimilarityNMF(
     def _products(self, X: Any) -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
-        X = as_numbers(self, X, reset=False)
+        X = as_numbers(self, here(X), reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
     def similarity(self, i: int) -> Array:
@@ -229,6 +231,8 @@ class LocalSimilarityNMF(
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        finally:
+            self.__dict__.pop("_workers", None)
 
     def _fit_all(
         self, estimators: Sequence[LocalSimilarityNMF], checked: Samples, journal: Journal
@@ -281,9 +285,12 @@ class LocalSimilarityNMF(
         return Mixture(views, k, check_random_state(self.random_state))
 
     def _samples(self, X: Any) -> Samples:
+        X, send = locate(X, self.engine, self.kernel, self.gram)
         X = as_numbers(self, X)
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
+        if send is not None:
+            self._workers = send(X, row_norm, unit)
         return X, self._scaled(X, row_norm, unit), row_norm, unit
 
     def _evidence(self, X: Any) -> Evidence:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from . import kernels, memory
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
+from .engines import RemoteSamples
 from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import how_many_neighbors
 from .mixing import View
 from .plans import make_plan
 
 
-class KernelParameters:
+class KernelParameters(BaseEstimator):
     """The parameters of the kernel and of its matrix, and what they make of samples."""
 
     kernel: Any
@@ -25,7 +28,21 @@ class KernelParameters:
     gram: str = "auto"
     max_memory: float | None = None
     neighbor_search: str = "auto"
+    engine: Any = None
     verbose: int
+    _workers: RemoteSamples | None = None  # while a fit goes on
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process: it goes into no file, and no other process.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "engine": None} if "engine" in state else state
+
+    def __sklearn_clone__(self) -> Self:
+        # And it is nothing to copy: the clone shares it.
+        twin: Self = super(KernelParameters, copy(self)).__sklearn_clone__()
+        if self.engine is not None:
+            twin.engine = self.engine
+        return twin
 
     def _kernels(self) -> list[Any]:
         """The kernels, one or several."""
@@ -72,10 +89,11 @@ class KernelParameters:
             gram=self.gram,
             max_memory=self.max_memory,
             neighbor_search=self.neighbor_search,
+            room=self._workers.workers.memory() if self._workers is not None else None,
         )
         if self.verbose:
             print("; ".join(plan.reasons))
-        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan)
+        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan, self._workers)
 
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""

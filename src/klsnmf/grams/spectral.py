@@ -68,6 +68,11 @@ class SpectralDiffusion:
         return np.asarray((self.values**steps).astype(self.U.dtype))
 
 
+def how_many_vectors(n: int, k: int) -> int:
+    """Eigenvectors that k clusters of n samples are given."""
+    return min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
+
+
 def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion]:
     """K_t by the eigenvectors of S, with steps doubled until tr(S^t) ≤ 4k.
 
@@ -75,7 +80,7 @@ def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion
     of tr(S^t), and random signs the rest of it.
     """
     n, dtype = K.shape[0], K.dtype
-    m = min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
+    m = how_many_vectors(n, k)
     memory.require(
         6.0 * n * (m + SPARE) * dtype.itemsize,
         f"Diffusion along {m} eigenvectors of {n} samples",

@@ -1,0 +1,255 @@
+"""K in blocks of rows that live on Dask workers. The only module that imports Dask, and late.
+
+Everything on the workers is a task that the scheduler can repeat, nothing is only scattered: when a
+worker dies, the others make its blocks again, and the fit goes on with the same numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from functools import cached_property
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from .. import remote
+from .._typing import Array
+from ..remote import Cut
+from .base import Gram
+
+#: Rows of a block, and the most blocks. They depend on n alone: were it the number of workers, the
+#: rounding of a product would depend on it too.
+ROWS = 2048
+_MOST_BLOCKS = 256
+
+#: Bytes of V that are sent at once; more of them are sent in turn. Up to so many bytes for all
+#: blocks together V is part of every block's task. Beyond it is a task of its own: it goes to one
+#: worker, and from there to the others, which spares the scheduler and takes a while longer.
+_MESSAGE = 2**26
+_WITH_EVERY_BLOCK = 2**23
+
+#: Seconds without a worker, or without the scheduler, after which a fit gives up, and seconds
+#: between two looks at the cluster while results are waited for.
+PATIENCE = 60.0
+_LOOK_EVERY = 2.0
+
+_INSTALL = 'pip install "klsnmf[dask]"'
+
+
+class ClusterError(RuntimeError):
+    """A Dask cluster that cannot be used, or that died in the middle of a fit."""
+
+
+def cut_rows(n: int) -> Cut:
+    """n rows in blocks of about the same size."""
+    blocks = min(-(-n // ROWS), _MOST_BLOCKS)
+    return Cut(tuple(int(edge) for edge in np.linspace(0, n, blocks + 1)))
+
+
+def default_client() -> Any:
+    """The client that the user has made last, for X that is a dask.array."""
+    distributed = _distributed()
+    try:
+        return distributed.default_client()
+    except ValueError as error:
+        raise ClusterError(
+            "X is a dask.array, and there is no Dask client: make one with "
+            "distributed.Client(...) and give it as engine=, or fit X.compute()."
+        ) from error
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(f"engine= and dask.array need Dask: {_INSTALL}.") from error
+    return distributed
+
+
+class Workers:
+    """The workers of a client: tasks go out, results come back, or one clear sentence."""
+
+    def __init__(self, client: Any) -> None:
+        self.distributed = _distributed()
+        self.client = client
+        if not isinstance(client, self.distributed.Client) or client.asynchronous:
+            raise TypeError(
+                f"engine={client!r} must be a distributed.Client that is not asynchronous."
+            )
+        if client.status != "running":
+            raise ClusterError(
+                f"The Dask client given as engine is {client.status}: make a new one, and give "
+                "that."
+            )
+        self.addresses = self._present()
+        if not self.addresses:
+            raise ClusterError(
+                "The Dask client has no workers, and nobody would do the work: start some, for "
+                "example with `dask worker SCHEDULER_ADDRESS`, and wait for them with "
+                "client.wait_for_workers(1)."
+            )
+        self._name, self._count = uuid4().hex, count()
+
+    def memory(self) -> float:
+        """Bytes that all workers together may take; infinity where they have no limit."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = [worker["memory_limit"] for worker in workers]
+        return float(sum(limits)) if all(limits) else np.inf
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, place: int = -1) -> Any:
+        """A future of the function's result; with a place, workers take turns."""
+        import dask
+
+        wish = {}
+        if place >= 0:
+            address = self.addresses[place % len(self.addresses)]
+            wish = {"workers": [address], "allow_other_workers": True}
+        key = f"klsnmf-{function.__name__}-{self._name}-{next(self._count)}"
+        # Samples and factors are part of their tasks by intention.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            try:
+                return self.client.submit(function, *arguments, key=key, **wish)
+            except self._lost() as error:
+                raise self._gone() from error
+
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """The results of all futures, however often workers die, as long as some are left."""
+        coming = asyncio.run_coroutine_threadsafe(
+            self._gathered(list(futures)), self.client.loop.asyncio_loop
+        )
+        alive = time.monotonic()
+        try:
+            while True:
+                try:
+                    return coming.result(_LOOK_EVERY)
+                except TimeoutError:
+                    if coming.done():  # an error of the task, not of our waiting
+                        raise
+                alive = self._look(alive)
+        except self.distributed.KilledWorker as error:
+            raise ClusterError(
+                "Workers died one after the other of the same task, most often for lack of "
+                "memory: give them more of it, take more workers, or set n_neighbors for a "
+                "sparse kernel."
+            ) from error
+        except ModuleNotFoundError as error:
+            raise ClusterError(
+                f"A worker misses a package ({error}): install klsnmf, in the same version, "
+                "where the workers run."
+            ) from error
+        except self._lost() as error:
+            raise self._gone() from error
+        finally:
+            coming.cancel()
+
+    async def _gathered(self, futures: list[Any]) -> list[Any]:
+        return await self.client.gather(futures, asynchronous=True)
+
+    def _look(self, alive: float) -> float:
+        """When there were workers last; an error where that is too long ago."""
+        if self.client.status == "closed":
+            raise self._gone()
+        if self.client.status == "running" and self._present():
+            return time.monotonic()
+        if time.monotonic() - alive > PATIENCE:
+            raise self._gone(f"All workers of the Dask cluster are gone for {PATIENCE:g} seconds")
+        return alive
+
+    def _present(self) -> list[str]:
+        """The addresses of the workers; none where the scheduler does not answer."""
+        try:
+            return sorted(self.client.nthreads())
+        except (OSError, RuntimeError, AttributeError):  # whatever a closing client says
+            return []
+
+    def _lost(self) -> tuple[type[BaseException], ...]:
+        from distributed.client import ClosedClientError
+        from distributed.comm.core import CommClosedError
+
+        return (CancelledError, asyncio.CancelledError, CommClosedError, ClosedClientError)
+
+    def _gone(
+        self, what: str = "The Dask cluster has dropped the tasks of the fit"
+    ) -> ClusterError:
+        if self.client.status != "running":
+            what = "The connection to the Dask scheduler was lost"
+        return ClusterError(f"{what}: start the cluster again, then fit again.")
+
+
+class DistributedGram(Gram):
+    """A symmetric K whose blocks of rows, dense arrays, are futures on the workers.
+
+    A product sends V to the workers and gathers KV. The client never holds K.
+    """
+
+    order = "F"
+
+    def __init__(self, workers: Workers, blocks: Sequence[Any], cut: Cut) -> None:
+        self.workers, self.blocks, self.cut = workers, list(blocks), cut
+        seen = self._each(remote.describe, [(rows,) for rows in cut])
+        n = cut.edges[-1]
+        self.shape = (n, n)
+        self.dtype = seen[0].dtype
+        self.flops = 2.0 * n**2
+        self.diagonal = np.concatenate([one.diagonal for one in seen])
+        least, most = min(one.least for one in seen), max(one.most for one in seen)
+        self.largest = max(-least, most)
+        self.nonnegative = least >= 0
+        self.mean = sum(one.total for one in seen) / float(n) ** 2
+
+    def multiply(self, V: Array, out: Array) -> None:
+        # (KV)ᵀ = VᵀK, as for an array: one product serves all fits.
+        fits, n, k = V.shape
+        V, KV = V.mT.reshape(fits * k, n), out.mT.reshape(fits * k, n)
+        step = max(1, _MESSAGE // (n * self.dtype.itemsize))
+        for start in range(0, fits * k, step):
+            some = slice(start, start + step)
+            sent = V[some]
+            if sent.nbytes * len(self.blocks) > _WITH_EVERY_BLOCK:
+                sent = self.workers.submit(remote.same, sent)
+            for rows, part in zip(self.cut, self._each(remote.product, sent), strict=True):
+                KV[some, rows] = part
+
+    def column(self, i: int) -> Array:
+        block, place = self.cut.place(range(self.shape[0])[i])
+        found = self.workers.submit(remote.row, self.blocks[block], place)
+        return np.asarray(self.workers.results([found])[0])
+
+    def square_sums(self, weights: Array) -> Array:
+        sent = self.workers.submit(remote.same, weights)
+        return np.concatenate(self._each(remote.square_sums, sent))
+
+    @cached_property
+    def positive(self) -> DistributedGram:
+        return self if self.nonnegative else self._of_blocks(remote.positive_part)
+
+    def in_single_precision(self) -> DistributedGram:
+        """Itself where float32 would lose too much, by the rule for an array."""
+        varied = self.mean < 0.98 * self.largest
+        if self.dtype == np.float32 or not varied or not 1e-6 < self.largest < 1e6:
+            return self
+        return self._of_blocks(remote.in_single)
+
+    def smallest_distance(self) -> float:
+        d = self.workers.submit(remote.same, self.diagonal)
+        least = min(self._each(remote.smallest_distance, [(rows, d) for rows in self.cut]))
+        return least / self.largest if self.largest else 0.0
+
+    def _of_blocks(self, function: Callable[[Array], Array]) -> DistributedGram:
+        blocks = [self.workers.submit(function, block) for block in self.blocks]
+        return DistributedGram(self.workers, blocks, self.cut)
+
+    def _each(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
+        """The function's results for every block; arguments for each, or one for all."""
+        each = arguments if isinstance(arguments, list) else [(arguments,)] * len(self.blocks)
+        return self.workers.results(
+            [
+                self.workers.submit(function, block, *more)
+                for block, more in zip(self.blocks, each, strict=True)
+            ]
+        )

@@ -1,0 +1,88 @@
+"""What a fit on a cluster needs, computed from its size before anything is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .grams.spectral import how_many_vectors
+from .graphs import SURPLUS
+from .plans import BYTES_PER_NEIGHBOR
+from .spectra import SPARE
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Bytes and seconds.
+
+    Attributes
+    ----------
+    worker_memory, client_memory : bytes of one worker, and of the client
+    first_traffic, traffic : bytes that cross the network until K is known, and in each iteration
+    first_seconds, seconds : time until K is known, and for each iteration
+    """
+
+    worker_memory: float
+    client_memory: float
+    first_traffic: float
+    traffic: float
+    first_seconds: float
+    seconds: float
+
+
+def needs(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    neighbors: int | None = 10,
+    fits: int = 4,
+    workers: int = 10,
+    itemsize: int = 4,
+    flops: float = 2e11,
+    memory_bandwidth: float = 2e10,
+    network: float = 1.25e9,
+) -> Needs:
+    """What a fit on a cluster needs.
+
+    Parameters
+    ----------
+    n, p, k : samples, features and clusters
+    neighbors : neighbours of a sample in a sparse and diffused kernel; None for a dense kernel
+    fits : starts that are fitted to the end, side by side
+    workers : processes that share the work; X is held, or read, by each
+    itemsize : bytes of a number: 4 for float32
+    flops, memory_bandwidth : operations, and bytes of memory, per second of one worker, or of the
+        client
+    network : bytes per second of the connection of one machine. Workers pass on to each other what
+        all of them need, so that each connection carries it once.
+    """
+    X, V = float(n) * p * itemsize, float(n) * k * fits * itemsize
+    compare = 2.0 * n * n * p / (workers * flops)  # every pair of samples, exactly
+    factors = 4 * V  # W, G, KW and KG
+    sent = X * workers
+    if neighbors is None:
+        K = float(n) ** 2 * itemsize / workers
+        work = 2.0 * n * n * k * fits / (workers * flops)
+        return Needs(
+            worker_memory=X + K + 2 * V,
+            client_memory=X + factors,
+            first_traffic=sent,
+            traffic=2 * V * (workers + 1),
+            first_seconds=compare + 2 * X / network,
+            # V leaves the client and comes to every worker; KV comes back.
+            seconds=2 * (max(work, K / memory_bandwidth) + 3 * V / network),
+        )
+    m = how_many_vectors(n, k)
+    found = float(n) * (neighbors + SURPLUS) * 8  # indices
+    graph = float(n) * neighbors * BYTES_PER_NEIGHBOR
+    vectors = 6.0 * n * (m + SPARE) * itemsize
+    features = float(n) * m * itemsize
+    work = 4.0 * n * m * k * fits / flops
+    return Needs(
+        worker_memory=X + found / workers,
+        client_memory=X + max(graph, graph / 4 + vectors, graph / 4 + features + factors),
+        first_traffic=sent + found,
+        traffic=0.0,
+        first_seconds=compare + (2 * X + found) / network,
+        seconds=2 * max(work, 2 * features / memory_bandwidth),
+    )

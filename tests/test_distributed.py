@@ -1,0 +1,414 @@
+"""Fits on a Dask cluster of two processes: the same labels, whoever dies, or one clear sentence."""
+
+import os
+import pickle
+import signal
+import sys
+from functools import partial
+from types import SimpleNamespace
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, KilledWorker, LocalCluster
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from klsnmf import KLSNMF, LSNMF, n_clusters_evidence, remote, saving
+from klsnmf.engines import locate
+from klsnmf.grams import distributed
+from klsnmf.grams.distributed import ClusterError, DistributedGram, Workers, cut_rows
+from klsnmf.graphs import neighbor_indices
+from klsnmf.kernels import KERNELS, fit_kernel
+from klsnmf.plans import make_plan
+
+from .test_grams import GramContract
+
+LocalWorkers = partial(LocalCluster, threads_per_worker=1, dashboard_address=":0")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with LocalWorkers(n_workers=2) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(distributed, "ROWS", 70)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(distributed, "PATIENCE", 0.5)
+    monkeypatch.setattr(distributed, "_LOOK_EVERY", 0.1)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return load_digits().data[:200]
+
+
+@pytest.fixture(params=["array", "path", "dask.array"])
+def given(request, X, tmp_path):
+    """The same samples in other hands."""
+    if request.param == "array":
+        return X
+    if request.param == "dask.array":
+        return da.from_array(X, chunks=(90, 64))
+    np.save(tmp_path / "x.npy", X)
+    return tmp_path / "x.npy"
+
+
+def fit(X, kind=KLSNMF, **params):
+    options = {"n_clusters": 5, "random_state": 0, "n_init": 2, "max_iter": 6, "tol": 0, **params}
+    return kind(**options).fit(X)
+
+
+def kill_one(client):
+    """SIGKILL for a worker: it cannot say goodbye."""
+    pids = client.run(os.getpid)
+    os.kill(pids[min(pids)], signal.SIGKILL)
+
+
+class TestContract(GramContract):
+    @pytest.fixture(autouse=True)
+    def cluster(self, client, monkeypatch):
+        monkeypatch.setattr(distributed, "ROWS", 5)
+        self.workers = Workers(client)
+
+    def make(self, K):
+        cut = cut_rows(len(K))
+        assert len(cut) == 3
+        blocks = [self.workers.submit(remote.same, K[rows]) for rows in cut]
+        return DistributedGram(self.workers, blocks, cut)
+
+    @pytest.mark.parametrize("limit", ["_MESSAGE", "_WITH_EVERY_BLOCK"])
+    def test_small_and_large_messages(self, limit, monkeypatch):
+        K = np.eye(13)
+        monkeypatch.setattr(distributed, limit, 13 * 8 * 2)
+        V = np.arange(65.0).reshape(13, 5)
+        np.testing.assert_array_equal(self.make(K).dot(V), V)
+
+
+def moved(A, offset):
+    """A copy of A at an address that is off by so many bytes, as it may come out of a message."""
+    room = np.zeros(A.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 16 + offset
+    copy = room[start : start + A.nbytes].view(A.dtype).reshape(A.shape)
+    copy[...] = A
+    return copy
+
+
+@pytest.mark.parametrize("offset", [1, 3, 8])
+def test_where_a_message_puts_numbers_does_not_matter(X, offset):
+    block, V = np.sqrt(X), X[:20].copy()
+    expected = remote.product(block, V)
+    np.testing.assert_array_equal(remote.product(block, moved(V, offset)), expected)
+    np.testing.assert_array_equal(remote.product(moved(block, offset), V), expected)
+    cut, prepare = cut_rows(len(X)), remote.Preparation(X.dtype, 1.0, False)
+    more = cut, prepare, KERNELS["rbf"], np.full(len(X), 30.0), X.dtype
+    expected = remote.kernel_rows(0, [X[rows] for rows in cut], *more)
+    for change in (lambda part: moved(part, offset), np.asfortranarray):
+        found = remote.kernel_rows(0, [change(X[rows]) for rows in cut], *more)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n", [1, 69, 70, 71, 1000, 10**8])
+def test_blocks_of_rows(n):
+    cut = cut_rows(n)
+    sizes = [rows.stop - rows.start for rows in cut]
+    assert sum(sizes) == n
+    assert max(sizes) - min(sizes) <= 1
+    assert len(cut) <= 256
+    for i in {0, n // 2, n - 1}:
+        block, place = cut.place(i)
+        assert cut[block].start + place == i < cut[block].stop
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_of_kernels(X, kernel, dtype):
+    X = X[:150].astype(dtype)
+    truth, fitted = fit_kernel(X, kernel, "auto", None)
+    cut, prepare = cut_rows(150), remote.Preparation(X.dtype, 1.0, kernel == "cosine")
+    parts = [X[rows] for rows in cut]
+    K = [
+        remote.kernel_rows(i, parts, cut, prepare, KERNELS[kernel], fitted.r, X.dtype)
+        for i in range(len(cut))
+    ]
+    np.testing.assert_allclose(np.vstack(K), truth.K, rtol=1e-3, atol=1e-6 * truth.largest)
+    if kernel in ("rbf", "self-tuning"):
+        assert (np.diag(np.vstack(K)) == 1).all()
+
+
+@pytest.mark.parametrize("features", [3, 64])
+def test_neighbours_part_by_part(features):
+    X = np.random.default_rng(0).normal(size=(150, features))
+    cut, prepare = cut_rows(150), remote.Preparation(X.dtype, 1.0, False)
+    parts = [X[rows] for rows in cut]
+    found = [remote.nearest_rows(i, parts, cut, prepare, 60) for i in range(len(cut))]
+    np.testing.assert_array_equal(np.vstack(found), neighbor_indices(X, 60))
+
+
+@pytest.mark.parametrize("params", [{"kernel": "rbf"}, {}], ids=["dense", "default"])
+def test_the_same_labels_as_here(client, X, given, params):
+    alone, together = fit(X, **params), fit(given, engine=client, **params)
+    np.testing.assert_array_equal(together.labels_, alone.labels_)
+    assert together.objective_ == pytest.approx(alone.objective_, rel=1e-6)
+    np.testing.assert_allclose(together.components_, alone.components_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(together.predict(X[:20]), alone.predict(X[:20]))
+    assert "_workers" not in vars(together)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kind": LSNMF},
+        {"kernel": "cosine", "row_norm": None},
+        {"kernel": "rbf", "n_neighbors": 8, "diffusion": 2},
+        {"kernel": "rbf", "diffusion": 2},
+        {"kernel": "rbf", "radius": 500.0, "row_norm": None},
+    ],
+    ids=["LSNMF", "cosine", "sparse", "diffused", "wide"],
+)
+def test_kernels_in_single_precision(client, X, params):
+    X = X.astype(np.float32)
+    alone, together = fit(X, **params), fit(X, engine=client, **params)
+    np.testing.assert_array_equal(together.labels_, alone.labels_)
+    assert together.W_.dtype == np.float32
+    assert together.lam_ == pytest.approx(alone.lam_, rel=0.1)
+
+
+def test_a_path_is_read_here_too(X, tmp_path):
+    np.save(tmp_path / "x.npy", np.asfortranarray(X))
+    here = fit(X)
+    np.testing.assert_array_equal(fit(str(tmp_path / "x.npy")).labels_, here.labels_)
+    np.testing.assert_array_equal(here.predict(tmp_path / "x.npy"), here.labels_)
+
+
+def test_a_file_too_large_for_memory_stays_on_the_disk(client, X, tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("klsnmf.engines.memory", SimpleNamespace(fits=lambda size: False))
+    assert isinstance(locate(tmp_path / "x.npy", None, "rbf", "auto")[0], np.memmap)
+    np.testing.assert_array_equal(fit(tmp_path / "x.npy", engine=client).labels_, fit(X).labels_)
+
+
+def test_the_client_made_last_serves_dask_arrays(client, X):
+    found = fit(da.from_array(X, chunks=(90, 64)), kernel="rbf")
+    np.testing.assert_array_equal(found.labels_, fit(X, kernel="rbf").labels_)
+
+
+def test_the_number_of_clusters(client, X):
+    found = n_clusters_evidence(X, engine=client, kernel="rbf", random_state=0)
+    alone = n_clusters_evidence(X, kernel="rbf", random_state=0)
+    assert found.chosen == alone.chosen
+    np.testing.assert_allclose(found.eigenvalues, alone.eigenvalues, rtol=1e-6)
+
+
+def test_workers_place_new_samples_side_by_side(client, X):
+    model = fit(X[:100], engine=client)
+    array = da.from_array(X, chunks=(90, 64))
+    labels = array.map_blocks(model.predict, dtype=int, drop_axis=1).compute()
+    np.testing.assert_array_equal(labels, model.predict(X))
+
+
+def test_verbose_says_where(client, X, capsys):
+    fit(X, kernel="rbf", engine=client, verbose=1)
+    assert "in blocks of rows on the workers" in capsys.readouterr().out
+
+
+def test_a_killed_worker_changes_nothing(client, given):
+    client.wait_for_workers(2, timeout=60)
+    undisturbed = fit(given, kernel="rbf", engine=client)
+    killed = []
+
+    def kill(progress):
+        if not killed and progress.iteration == 2:
+            killed.append(kill_one(client))
+
+    disturbed = fit(given, kernel="rbf", engine=client, callback=kill)
+    assert killed
+    np.testing.assert_array_equal(disturbed.labels_, undisturbed.labels_)
+    assert disturbed.objective_ == undisturbed.objective_
+    np.testing.assert_array_equal(disturbed.W_, undisturbed.W_)
+
+
+@pytest.mark.parametrize("given", ["dask.array"], indirect=True)
+def test_neighbours_are_found_by_who_is_left(client, X, given):
+    client.wait_for_workers(2, timeout=60)
+    here, send = locate(given, client, "self-tuning", "auto")
+    samples = send(here, None, 1.0)
+    before = samples.neighbor_indices(10)
+    kill_one(client)
+    np.testing.assert_array_equal(samples.neighbor_indices(10), before)
+    d2 = np.square(X[:, None] - X[before]).sum(axis=2)
+    truth = np.square(X[:, None] - X[neighbor_indices(X, 10)]).sum(axis=2)
+    np.testing.assert_allclose(np.sort(d2), np.sort(truth))
+
+
+def test_clones_share_the_client_and_files_do_not_hold_it(client, X, tmp_path):
+    model = fit(X, engine=client)
+    assert clone(model).engine is client
+    assert clone(model).get_params()["engine"] is client
+    assert "engine" in repr(model)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.engine is None
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    saving.save(model, tmp_path / "model.npz")
+    loaded, _ = saving.load(tmp_path / "model.npz")
+    assert loaded.engine is None
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert client.status == "running"
+
+
+class TestBadInput:
+    """Each ends in one clear sentence, and leaves no half-fitted estimator behind."""
+
+    def refuses(self, error, match, X, **params):
+        model = KLSNMF(3, kernel="rbf", random_state=0, tol=0, max_iter=6, n_init=2).set_params(
+            **params
+        )
+        with pytest.raises(error, match=match):
+            model.fit(X)
+        assert not hasattr(model, "labels_")
+        assert "_workers" not in vars(model)
+
+    def test_dask_not_installed(self, client, X, monkeypatch):
+        monkeypatch.setitem(sys.modules, "distributed", None)
+        self.refuses(ImportError, r'pip install "klsnmf\[dask\]"', X, engine=client)
+
+    def test_not_a_client(self, X):
+        self.refuses(ValueError, "'engine' parameter of KLSNMF must be", X, engine="tcp://x:1")
+
+        class Other:
+            def submit(self): ...
+
+            gather = submit
+
+        self.refuses(TypeError, "must be a distributed.Client", X, engine=Other())
+
+    def test_no_workers(self, X):
+        with LocalWorkers(n_workers=0) as cluster, Client(cluster, set_as_default=False) as empty:
+            self.refuses(ClusterError, "has no workers.*dask worker", X, engine=empty)
+        self.refuses(ClusterError, "is closed: make a new one", X, engine=empty)
+
+    def test_a_dask_array_without_a_client(self, X, monkeypatch):
+        def none():
+            raise ValueError("No clients found")
+
+        monkeypatch.setattr("distributed.default_client", none)
+        self.refuses(ClusterError, "no Dask client: make one", da.from_array(X))
+
+    @pytest.mark.parametrize("what", ["workers", "scheduler"])
+    def test_a_cluster_that_dies(self, X, what, impatient):
+        with (
+            LocalWorkers(n_workers=1, processes=False) as cluster,
+            Client(cluster, set_as_default=False, timeout=2) as client,
+        ):
+
+            def end(progress):
+                if what == "workers":
+                    cluster.scale(0)
+                else:
+                    cluster.close()
+
+            sentence = {"workers": "All workers.*are gone for 0.5 s", "scheduler": "was lost"}[what]
+            self.refuses(ClusterError, f"{sentence}.*fit again", X, engine=client, callback=end)
+
+    def test_a_task_that_kills_its_workers(self, client):
+        workers = Workers(client)
+        last = SimpleNamespace(address="tcp://worker")
+        killed = KilledWorker("task", last, 3)  # what the scheduler says then
+        with pytest.raises(ClusterError, match=r"died one after the other.*memory"):
+            workers.results([workers.submit(_raise, killed)])
+
+    def test_workers_without_klsnmf(self, client):
+        workers = Workers(client)
+        with pytest.raises(ClusterError, match=r"misses a package.*install klsnmf"):
+            workers.results([workers.submit(__import__, "no_such_package")])
+
+    def test_an_error_of_a_task_is_told_as_it_is(self, client):
+        workers = Workers(client)
+        with pytest.raises(TimeoutError, match="mine"):
+            workers.results([workers.submit(_raise, TimeoutError("mine"))])
+
+    def test_a_file_that_vanishes_when_it_is_needed_again(self, client, X, tmp_path):
+        client.wait_for_workers(2, timeout=60)
+        path = tmp_path / "x.npy"
+        np.save(path, X)
+
+        def vanish(progress):
+            path.unlink()
+            kill_one(client)
+
+        match = r"cannot read X=.*x.npy"
+        self.refuses(remote.SourceError, match, path, engine=client, callback=vanish)
+
+    @pytest.mark.parametrize("after", ["another shape", "another type", "another day"])
+    def test_a_file_that_changes(self, X, tmp_path, after):
+        path = tmp_path / "x.npy"
+        np.save(path, X)
+        rows = remote.FileRows(str(path), slice(3, 5), X.shape, X.dtype, remote.changed(path))
+        np.testing.assert_array_equal(rows.read(), X[3:5])
+        if after == "another day":
+            os.utime(path, (1, 1))
+        else:
+            np.save(path, X.T if after == "another shape" else X.astype(np.int64))
+            os.utime(path, (rows.changed[1], rows.changed[1]))
+        with pytest.raises(remote.SourceError, match="is not the file that the fit began with"):
+            rows.read()
+
+    def test_a_file_that_workers_do_not_see(self, client, X, tmp_path):
+        np.save(tmp_path / "x.npy", X)
+        here, send = locate(tmp_path / "x.npy", client, "rbf", "auto")
+        samples = send(here, None, 1.0)
+        (tmp_path / "x.npy").rename(tmp_path / "y.npy")
+        with pytest.raises(remote.SourceError, match="all workers must see the file"):
+            samples.neighbor_indices(3)
+
+    def test_files_that_are_no_samples(self, client, tmp_path):
+        self.refuses(FileNotFoundError, "is no file", tmp_path / "no.npy", engine=client)
+        np.save(tmp_path / "objects.npy", np.array([[{}]], dtype=object))
+        self.refuses(ValueError, "holds objects", tmp_path / "objects.npy", engine=client)
+        (tmp_path / "text.npy").write_text("1,2,3")
+        self.refuses(ValueError, "no .npy array", tmp_path / "text.npy", engine=client)
+        self.refuses(ValueError, "not a regular file", tmp_path, engine=client)
+
+    def test_dask_arrays_that_are_no_samples(self, client, X):
+        array = da.from_array(X, chunks=(90, 64))
+        refuses = partial(self.refuses, ValueError, engine=client)
+        refuses("compute_chunk_sizes", array[array[:, 3] > 1])
+        refuses(r"cut along its features.*rechunk\({1: -1}\)", array.rechunk((110, 30)))
+        refuses("type complex128; it must hold real numbers", array.astype(complex))
+        refuses("type <U", da.from_array(np.array([["a"]])))
+        refuses("of 1 dimensions; it must have 2", array[0])
+        refuses("contains NaN", da.where(array == 0, np.nan, array))
+
+    def test_what_workers_cannot_do(self, client, X):
+        refuses = partial(self.refuses, ValueError, engine=client)
+        refuses("kernel='precomputed' cannot be made by workers", X @ X.T, kernel="precomputed")
+        refuses("cannot be made by workers", X, kernel=lambda X, Y: X @ Y.T)
+        refuses(r"kernel=\['rbf'\] cannot be made by workers", X, kernel=["rbf"])
+        refuses("gram='tiled' is for one machine", X, gram="tiled")
+        refuses("dense samples only", sparse.csr_array(X))
+
+    def test_too_large_for_the_workers(self, client, X, monkeypatch):
+        monkeypatch.setattr(Workers, "memory", lambda self: 1e5)
+        self.refuses(MemoryError, "workers have 0.0 GB together", X, engine=client)
+
+    def test_a_dask_array_too_large_for_the_client(self, client):
+        large = da.zeros((10**9, 10**4), chunks=(10**6, 10**4))
+        self.refuses(MemoryError, "Write X into a .npy", large, engine=client)
+
+
+def _raise(error):
+    raise error
+
+
+def test_the_memory_of_workers(client):
+    assert Workers(client).memory() > 1e6
+    plan = make_plan((1000, 5), 8, "rbf", None, room=1e9)
+    assert plan.gram == "distributed"
+    assert make_plan((1000, 5), 8, "rbf", 10, room=1e9).gram == "sparse"

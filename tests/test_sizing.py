@@ -1,0 +1,47 @@
+"""What a fit on a cluster needs: formulas against arrays that are really made, and their laws."""
+
+import numpy as np
+import pytest
+
+from klsnmf.grams import DenseGram
+from klsnmf.sizing import needs
+
+
+def test_memory_is_that_of_the_arrays():
+    n, p, k, fits, workers = 60, 7, 3, 4, 5
+    gram = DenseGram(np.eye(n, dtype=np.float32))
+    X, stack = np.empty((n, p), np.float32), gram.stack(fits, n, k)
+    found = needs(n, p, k, neighbors=None, fits=fits, workers=workers)
+    assert found.client_memory == X.nbytes + 4 * stack.nbytes
+    assert found.worker_memory == X.nbytes + gram.K.nbytes / workers + 2 * stack.nbytes
+    # V to all workers and KV back, for W and for G.
+    assert found.traffic == 2 * (workers + 1) * stack.nbytes
+    assert (
+        needs(n, p, k, neighbors=None, fits=fits, itemsize=8).traffic == 2 * 11 * 2 * stack.nbytes
+    )
+
+
+@pytest.mark.parametrize("neighbors", [None, 10])
+def test_exact_comparison_is_quadratic_and_shared(neighbors):
+    def seconds(n, workers):
+        found = needs(n, 50, 10, neighbors=neighbors, workers=workers, network=np.inf)
+        return found.first_seconds
+
+    assert seconds(2 * 10**7, 10) == pytest.approx(4 * seconds(10**7, 10))
+    assert seconds(10**7, 20) == pytest.approx(seconds(10**7, 10) / 2)
+    assert seconds(10**7, 10) == 2 * 10**14 * 50 / (10 * 2e11)
+
+
+def test_a_sparse_kernel_is_linear_but_for_the_comparison():
+    small, large = (needs(n, 50, 10) for n in (10**6, 10**7))
+    assert small.traffic == large.traffic == 0
+    for name in ("worker_memory", "client_memory", "first_traffic", "seconds"):
+        assert getattr(large, name) == pytest.approx(10 * getattr(small, name))
+
+
+def test_a_slow_part_decides():
+    fast = {"flops": np.inf, "memory_bandwidth": np.inf, "network": np.inf}
+    dense = {"n": 10**5, "p": 50, "k": 10, "neighbors": None}
+    assert needs(**dense, **fast).seconds == 0
+    for part in fast:
+        assert needs(**dense, **(fast | {part: 1e9})).seconds > 0
