@@ -153,6 +153,5 @@ def starts(
                 repeats = repeats + 1 if key in made else 0
             made.setdefault(key, (way, factors_of_labels(labels, k)))
     return [
-        Start(way, {"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
-        for way, (W, G) in made.values()
+        Start(way, {"W": K.hold(W), "G": K.hold(G)}) for way, (W, G) in made.values()
     ]

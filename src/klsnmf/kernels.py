@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
+from .devices import namespace, on_host, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
 from .graphs import (
@@ -86,9 +87,10 @@ def gaussian(d2: Array, r_i: Array, r_j: Array) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         d2 /= r_i
         d2 /= r_j
+        if not on_host(d2):
+            return without_tiny(namespace(d2).exp(-d2))
         np.exp(np.negative(d2, out=d2), out=d2)
-    d2 *= np.sqrt(np.finfo(d2.dtype).tiny) < d2
-    return d2
+    return without_tiny(d2)
 
 
 def inner_product(product: Array, r_i: Array, r_j: Array) -> Array:
@@ -99,7 +101,8 @@ def inner_product(product: Array, r_i: Array, r_j: Array) -> Array:
 def polynomial(product: Array, r_i: Array, r_j: Array) -> Array:
     """(⟨x, y⟩ + 1)²."""
     product += 1
-    return np.square(product, out=product)
+    product *= product
+    return product
 
 
 KERNELS = {
@@ -160,7 +163,7 @@ class FittedKernel:
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
-        return _by_rows(self, Y, len(W), lambda k, own: (np.asarray(k @ W), own))
+        return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
 
     def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
         """The pairs (i, j) that are kept, and the radius of each y.
@@ -218,14 +221,12 @@ def fit_kernel(
         plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors)
     if kernel == "cosine":
         X = normalize(X)
-    wanted = n_neighbors or 0
-    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
-        wanted = max(wanted, SCALE_NEIGHBOR)
+    wanted = neighbors_wanted(kernel, radius, n_neighbors)
     if wanted and n > 1:
         neighbors, d2 = nearest(X, wanted, approximate=plan.approximate)
     else:
         neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
-    width, r = _width(d2, kernel, radius)
+    width, r = width_of(d2, kernel, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if n_neighbors is None:
@@ -249,7 +250,7 @@ def _all_pairs(kernel: str | KernelFunction, X: Matrix, r: Array, gram: str) -> 
     if gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
         return LowRankGram(X)
     tiles = KernelTiles(form, X, r, X.dtype)
-    if _wide(form, tiles.mean()):
+    if is_wide(form, tiles.mean()):
         tiles = replace(tiles, dtype=np.dtype(np.float64))
     return nystrom(tiles) if gram == "low-rank" else TiledGram(tiles)
 
@@ -270,10 +271,20 @@ def _by_rows(
         of_rows(*kernel.cross(Y[start : start + step]))
         for start in range(0, max(1, Y.shape[0]), step)
     ]
-    return np.concatenate([kW for kW, _ in parts]), np.concatenate([own for _, own in parts])
+    xp = namespace(parts[0][0])
+    return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
 
 
-def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
+def neighbors_wanted(
+    kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
+) -> int:
+    """How many nearest samples must be known: those that are kept, and for the width."""
+    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
+        return max(n_neighbors or 0, SCALE_NEIGHBOR)
+    return n_neighbors or 0
+
+
+def width_of(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
     if kernel == "self-tuning":
         r = local_radii(d2)
@@ -286,7 +297,7 @@ def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tupl
 
 def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
     K = form.dense(X, r, X, r)
-    if K.dtype == np.float32 and _wide(form, K.mean(dtype=np.float64)):
+    if K.dtype == np.float32 and is_wide(form, K.mean(dtype=np.float64)):
         X, r = X.astype(np.float64), r.astype(np.float64)
         K = form.dense(X, r, X, r)
     # The distance of a sample to itself is zero, whatever rounding says.
@@ -295,7 +306,7 @@ def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
     return K
 
 
-def _wide(form: Kernel, mean: float) -> bool:
+def is_wide(form: Kernel, mean: float) -> bool:
     """Whether K is so close to constant that float32 would lose its squared distances."""
     return form.profile is gaussian and 1 - mean < WIDE
 
@@ -346,10 +357,12 @@ class PrecomputedKernel:
     width: None = None
 
     def cross(self, k: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        return k, np.full(k.shape[0], self.own, k.dtype)
+        if on_host(k):
+            return k, np.full(k.shape[0], self.own, k.dtype)
+        return k, namespace(k).full_like(k[:, 0], self.own)
 
     def product(self, k: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        return np.asarray(k @ W), self.cross(k)[1]
+        return k @ W, self.cross(k)[1]
 
 
 @dataclass(frozen=True)
@@ -366,12 +379,20 @@ class DiffusedKernel:
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
         there = d.walk(d.c * W, d.steps - 1)
-        back = sparse.diags_array(inverse_root(d.degrees)[:, 0])
+        xp = namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
-            k = sparse.csr_array(k)
-            step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k @ back
-            length = np.sqrt(np.maximum(d.lengths(step.tocsr()), np.finfo(W.dtype).tiny))
-            return np.asarray(step @ there) / length[:, None], np.ones_like(own)
+            step = _first_steps(k, inverse_root(d.degrees))
+            length = xp.sqrt(xp.maximum(d.lengths(step), xp.finfo(W.dtype).smallest_normal))
+            return (step @ there) / length[:, None], xp.ones_like(own)
 
-        return _by_rows(self.base, Y, len(W), of_rows)
+        return _by_rows(self.base, Y, W.shape[0], of_rows)
+
+
+def _first_steps(k: Matrix, root: Array) -> Matrix:  # (m, n), (n, 1) -> (m, n)
+    """From new samples to old ones: k(y, x) scaled as the steps S between old ones are."""
+    if not on_host(k):
+        return inverse_root(namespace(k).sum(k, axis=1)) * k * root[:, 0]
+    k = sparse.csr_array(k)
+    own = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0])
+    return (own @ k @ sparse.diags_array(root[:, 0])).tocsr()

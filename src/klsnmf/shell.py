@@ -21,12 +21,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import kernels
+from . import devices, kernels
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import (
     as_numbers,
+    check_device_graph,
     check_graph,
     check_start,
     choose_row_norm,
@@ -43,9 +44,10 @@ from .fitting import (
     screened,
     tidied,
 )
-from .grams import Gram
+from .devices import cast, namespace, on_host, precision, require_same_place, to_host
+from .grams import DeviceGram, Gram
 from .grams.data import canonical
-from .graphs import Graph, binary_graph
+from .graphs import DeviceGraph, Graph, binary_graph
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from .models.new_samples import NewSamples
@@ -111,6 +113,9 @@ class LocalSimilarityNMF(
     verbose: int
     callback: Callback | None
 
+    #: Whether arrays of other libraries stay on their device; else they become numpy's.
+    _on_devices: ClassVar[bool] = True
+
     labels_: Labels
     W_: Array
     G_: Array
@@ -172,7 +177,7 @@ class LocalSimilarityNMF(
         """
         products = self._products(X)
         coefficients = self._new.coefficients(*products)
-        return coefficients.astype(self.G_.dtype, copy=False)
+        return cast(coefficients, self.G_.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -181,6 +186,8 @@ class LocalSimilarityNMF(
     def _products(self, X: Any) -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
+        if self._on_devices:
+            require_same_place(X, "X", self.G_, "what the model was fitted to")
         X = as_numbers(self, X, reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
@@ -191,9 +198,10 @@ class LocalSimilarityNMF(
         """
         check_is_fitted(self)
         i = operator.index(i)
-        if not -len(self.labels_) <= i < len(self.labels_):
-            raise IndexError(f"i={i} is not a sample; there are {len(self.labels_)}.")
-        return np.asarray(self.G_ @ self.W_[i])
+        n = self.G_.shape[0]
+        if not -n <= i < n:
+            raise IndexError(f"i={i} is not a sample; there are {n}.")
+        return self.G_ @ self.W_[i, :]
 
     def __sklearn_is_fitted__(self) -> bool:
         # Attributes are set together, at the end: an interrupted fit leaves none behind.
@@ -226,10 +234,7 @@ class LocalSimilarityNMF(
         if X.shape[0] < k:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
         views = [self._view(kernel, samples, unit, k, local) for kernel in self._kernels()]
-        precise = samples
-        if X.dtype == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
-            # From the same samples in either precision k-means comes to the same starts.
-            precise = self._scaled(X.astype(np.float64), row_norm, unit)
+        precise = self._for_starts(X, samples, row_norm, unit)
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
             view, weights = mixture.view(), mixture.weights
@@ -243,9 +248,9 @@ class LocalSimilarityNMF(
             for place, estimator in enumerate(estimators):
                 if estimator.lam == "auto" and _collapsed(solutions[place]):
                     lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
-            if mixture.learn(solutions[0].labels):
+            if mixture.learn(to_host(solutions[0].labels)):
                 break
-        if not all(np.isfinite(V).all() for one in solutions for V in one.factors.values()):
+        if not all(devices.all_finite(V) for one in solutions for V in one.factors.values()):
             raise ValueError(
                 "The factors grew too large to compute with. Is the kernel positive "
                 "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
@@ -273,6 +278,15 @@ class LocalSimilarityNMF(
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, self.kernel)
         return X, self._scaled(X, row_norm, unit), row_norm, unit
+
+    def _for_starts(self, X: Matrix, samples: Matrix, row_norm: str | None, unit: float) -> Matrix:
+        """The samples that k-means and the search for graph neighbours see, on the host."""
+        if self.kernel == "precomputed":
+            return samples
+        if precision(X) == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
+            # From the same samples in either precision k-means comes to the same starts.
+            return self._scaled(to_host(X).astype(np.float64), row_norm, unit)
+        return samples if on_host(X) else self._scaled(to_host(X), row_norm, unit)
 
     def _evidence(self, X: Any) -> Evidence:
         _, samples, _, unit = self._samples(X)
@@ -308,7 +322,7 @@ class LocalSimilarityNMF(
         """What all fits share; starts come from K before diffusion."""
         K = view.K
         samples = None if self.kernel == "precomputed" else X
-        graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
+        graph = self._graph(samples, K) if self.graph_weight > 0 else None
         phases = choose_phases(
             self.solver,
             K,
@@ -325,22 +339,26 @@ class LocalSimilarityNMF(
             listener(self),
         )
 
-    def _graph(self, X: Matrix | None, n: int, dtype: Any) -> Graph:
+    def _graph(self, X: Matrix | None, K: Gram) -> Graph | DeviceGraph:
         if not isinstance(self.graph_neighbors, Integral):
-            return check_graph(self.graph_neighbors, n, dtype)
+            if isinstance(K, DeviceGram):
+                return check_device_graph(self.graph_neighbors, K)
+            require_same_place(self.graph_neighbors, "graph_neighbors", K.diagonal, "X")
+            return check_graph(self.graph_neighbors, K.shape[0], K.dtype)
         if X is None:
             raise ValueError(
                 'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
                 "to find neighbours of: give the graph as a matrix."
             )
         approximate, _ = choose_search(X.shape, self.neighbor_search)
-        X = X.astype(dtype, copy=False)
-        return binary_graph(X, int(self.graph_neighbors), approximate=approximate)
+        X = X.astype(K.dtype, copy=False)
+        graph = binary_graph(X, int(self.graph_neighbors), approximate=approximate)
+        return DeviceGraph(K.hold(graph.K.toarray())) if isinstance(K, DeviceGram) else graph
 
     def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
         if not isinstance(self.init, str):
-            return [Start("given", check_start(self.init, n, k, K.dtype))]
+            return [Start("given", check_start(self.init, n, k, K))]
         if X is None and self.init == "kmeans":
             raise ValueError(
                 'init="kmeans" needs samples, and with kernel="precomputed" there are none: '
@@ -359,7 +377,7 @@ class LocalSimilarityNMF(
 
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
-        found = len(np.unique(solution.labels))
+        found = solution.n_found
         if _collapsed(solution):
             # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
             advice = f"lam={0.5 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
@@ -397,13 +415,15 @@ class LocalSimilarityNMF(
         )
         exact = solution.history["solver"][-1] == "exact"
         KW = view.K.dot(W)
-        self._new = NewSamples(W.T @ KW, W.sum(axis=0), view.K.diagonal @ W, lam, exact)
+        xp = namespace(W)
+        self._new = NewSamples(W.T @ KW, xp.sum(W, axis=0), view.K.diagonal @ W, lam, exact)
         # Samples that are like no cluster are put where new ones would be.
-        lost = ~G.any(axis=1)
-        labels[lost] = self._new.labels(KW[lost], view.K.diagonal[lost])
+        lost = ~xp.any(G, axis=1)
+        if xp.any(lost):
+            labels = xp.where(lost, self._new.labels(KW, view.K.diagonal), labels)
         self._kernel, self._unit = view.kernel, unit
         self.labels_ = labels
-        self.W_, self.G_ = W.astype(X.dtype), G.astype(X.dtype)
+        self.W_, self.G_ = cast(W, X.dtype), cast(G, X.dtype)
         self.lam_ = lam
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
@@ -414,8 +434,9 @@ class LocalSimilarityNMF(
         if isinstance(self._kernel, kernels.DiffusedKernel):
             self.diffusion_ = self._kernel.diffusion.steps
         if self.kernel != "precomputed":
-            weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
-            self.components_ = np.asarray(safe_sparse_dot(weights.T, X))
+            tiny = xp.finfo(self.W_.dtype).smallest_normal
+            weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), tiny)
+            self.components_ = safe_sparse_dot(weights.T, X) if on_host(X) else weights.T @ X
 
 
 def _collapsed(solution: Solution) -> bool:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels
+from . import devices, kernels
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
+from .device_kernels import fit_device_kernel
 from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import how_many_neighbors
 from .mixing import View
@@ -57,12 +58,15 @@ class KernelParameters:
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Gram, Any]:
         if kernel == "precomputed":
             K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
+            return K, kernels.PrecomputedKernel(float(np.median(devices.to_host(K.diagonal))))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
             sparse = kernel == "self-tuning" and self.gram == "auto"
             n_neighbors = how_many_neighbors(X.shape[0], k) if sparse else None
+        if not devices.on_host(X):
+            self._require_array(X)
+            return fit_device_kernel(X, kernel, radius, n_neighbors)
         plan = make_plan(
             X.shape,
             X.dtype.itemsize,
@@ -75,6 +79,18 @@ class KernelParameters:
         if self.verbose:
             print("; ".join(plan.reasons))
         return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan)
+
+    def _require_array(self, X: Matrix) -> None:
+        """On a device K is an array: refuse what would be another, or have no room."""
+        for name, value in (("gram", self.gram), ("neighbor_search", self.neighbor_search)):
+            if value in ("tiled", "low-rank", "approximate"):
+                raise ValueError(
+                    f"{name}={value!r} is for samples on the host, and X is {devices.place(X)}: "
+                    f'set {name}="auto", or give X as a numpy array.'
+                )
+        how = devices.require_memory(X, self.max_memory)
+        if self.verbose:
+            print(how)
 
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
