@@ -22,6 +22,7 @@ from .devices import (
     namespace,
     require_same_place,
     set_diagonal,
+    slices,
     smallest,
     to_host,
     unit_rows,
@@ -168,13 +169,12 @@ class Points:
     def nearest(self, m: int) -> Array:  # (n, m), on the host
         """The squared distances of each sample to the m nearest others, in ascending order."""
         n = self.X.shape[0]
-        step = max(1, _BLOCK // n)
-        found = [
-            # The first is the sample itself, or as good as that.
-            to_host(smallest(self.part(slice(start, start + step)).distances(self), m + 1)[:, 1:])
-            for start in range(0, n, step)
-        ]
-        return np.concatenate(found)
+        found = (
+            to_host(smallest(self.part(rows).distances(self), m + 1))
+            for rows in slices(n, _BLOCK // n)
+        )
+        # The first is the sample itself, or as good as that.
+        return np.concatenate(list(found))[:, 1:]
 
 
 def _measure(form: Kernel, A: Points, B: Points) -> DeviceArray:  # (n, m)
@@ -191,9 +191,8 @@ def _symmetric(
 ) -> DeviceArray:  # (n, n)
     """A symmetric array from the blocks of its rows from the diagonal on."""
     K = namespace(home).empty((n, n), dtype=dtype, device=device_of(home))
-    step = max(1, _BLOCK // n)
-    for start in range(0, n, step):
-        rows, columns = slice(start, min(start + step, n)), slice(start, n)
+    for rows in slices(n, _BLOCK // n):
+        columns = slice(rows.start, n)
         values = cast(block(rows, columns), dtype)
         K[rows, columns] = values
         K[columns, rows] = values.T

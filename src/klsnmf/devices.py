@@ -7,6 +7,7 @@ numpy's have, so ``xp = namespace(A)`` makes one formula serve all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -116,6 +117,12 @@ def widest(home: Any) -> Any:
 def all_finite(A: Any) -> bool:
     xp = namespace(A)
     return bool(xp.all(xp.isfinite(A)))
+
+
+def slices(n: int, step: int) -> Iterator[slice]:
+    """The numbers up to n in parts of ``step``, or 1 if that is none; no part goes beyond n."""
+    step = max(1, step)
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def set_diagonal(A: Any, values: Any) -> None:

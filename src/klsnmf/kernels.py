@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
-from .devices import namespace, on_host, without_tiny
+from .devices import namespace, on_host, slices, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
 from .graphs import (
@@ -266,11 +266,8 @@ def _by_rows(
     kernel: Any, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
     """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    step = max(1, _CROSS // n)
-    parts = [
-        of_rows(*kernel.cross(Y[start : start + step]))
-        for start in range(0, max(1, Y.shape[0]), step)
-    ]
+    some = slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
+    parts = [of_rows(*kernel.cross(Y[rows, :])) for rows in some]
     xp = namespace(parts[0][0])
     return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .._typing import Array
-from ..devices import cast, namespace
+from ..devices import cast, namespace, slices
 from .base import Gram
 
 #: Entries looked at together when K is checked: no temporary array of K's size.
@@ -72,6 +72,4 @@ class DenseGram(Gram):
         return most / self.largest if self.largest else 0.0
 
     def _blocks(self) -> Iterator[slice]:
-        n = self.shape[0]
-        step = max(1, _BLOCK // n)
-        return (slice(start, start + step) for start in range(0, n, step))
+        return slices(self.shape[0], _BLOCK // self.shape[0])

@@ -94,7 +94,8 @@ class LSNMF:
         known = self.K.diagonal > 0  # a sample of length zero fits no cluster whatever λ is
         if self.lam == 0 or not xp.any(known):
             return ""
-        lost = int(xp.sum(known & (xp.max(self.scores(s), axis=1) <= 0))) / int(xp.sum(known))
+        alone = known & (xp.max(self.scores(s), axis=1) <= 0)
+        lost = int(xp.count_nonzero(alone)) / int(xp.count_nonzero(known))
         return f"{lost:.0%} of the samples fit no cluster" if lost > 0.5 else ""
 
 
