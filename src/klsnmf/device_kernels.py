@@ -1,8 +1,8 @@
 """Kernels of samples that live on a device: all pairs are computed there, some rows at a time.
 
-A device multiplies arrays fast and follows lists of neighbours slowly. So K is an array of all pairs
-even where neighbours are asked for: the other entries are zero. The rules for widths and
-neighbours are those of the host, which gets the distances of each sample to its nearest ones.
+A device multiplies arrays fast and follows lists of neighbours slowly. So K has all entries, even
+where neighbours are asked for: the others are zero. The rules for widths and neighbours are those
+of the host, which gets the distances of each sample to its nearest ones.
 """
 
 from __future__ import annotations
@@ -92,6 +92,11 @@ class DeviceKernel(FittedKernel):
         furthest = reach(self.n_neighbors or SCALE_NEIGHBOR) * (1 + TIE)
         return (d2 <= self.reach) | (d2 <= furthest), r
 
+    def host_copy(self) -> FittedKernel:
+        X, width = to_host(self.X), to_host(self.width)
+        r, reach = (to_host(each).astype(X.dtype) for each in (self.r, self.reach))
+        return FittedKernel(self.kernel, X, r, self.n_neighbors, reach, width)
+
 
 def fit_device_kernel(
     X: DeviceArray, kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
@@ -119,9 +124,7 @@ def fit_device_kernel(
         given = _symmetric_call(kernel, X)
         if n_neighbors is None:
             return DeviceGram(given), fitted
-        return DeviceGram(
-            _symmetric(n, X, X.dtype, lambda i, j: kept(given[i, j], i, j))
-        ), fitted
+        return DeviceGram(_symmetric(n, X, X.dtype, lambda i, j: kept(given[i, j], i, j))), fitted
     form = KERNELS[kernel]
 
     def block(i: slice, j: slice) -> DeviceArray:

@@ -8,6 +8,8 @@ numpy's have, so ``xp = namespace(A)`` makes one formula serve all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -16,7 +18,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from . import memory
-from ._typing import Array
 
 #: Libraries whose arrays can be written to in place, as the solver does. Arrays of others are
 #: converted to numpy's, as everywhere in scikit-learn.
@@ -36,7 +37,7 @@ def on_host(A: Any) -> bool:
 
 def namespace(A: Any) -> Any:
     """The functions that work on A, named as in numpy."""
-    if on_host(A):
+    if isinstance(A, np.ndarray) or on_host(A):
         return np
     if find_spec("array_api_compat") is None:
         raise ImportError(
@@ -78,6 +79,29 @@ def to_host(A: Any) -> Any:
     if library == "cupy":
         return A.get()
     return np.asarray(A.to_device(namespace(A).__array_namespace_info__().default_device()))
+
+
+def host_copy(value: Any) -> Any:
+    """A fitted model with numpy arrays in place of all that is on a device; a copy, or itself.
+
+    Its kernel finds neighbours as on the host from then on.
+    """
+    if not on_host(value):
+        return to_host(value)
+    if hasattr(value, "host_copy"):
+        return value.host_copy()
+    if isinstance(value, list | tuple):
+        return type(value)(map(host_copy, value))
+    if not type(value).__module__.startswith("klsnmf."):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: host_copy(getattr(value, f.name)) for f in fields(value)})
+    if on_host(getattr(value, "G_", None)):
+        return value
+    moved = copy(value)
+    for name, part in vars(value).items():
+        setattr(moved, name, host_copy(part))
+    return moved
 
 
 def like(A: Any, home: Any, dtype: Any = None) -> Any:
@@ -148,12 +172,16 @@ def unit_rows(X: Any) -> Any:
     return X / xp.where(length > 0, length, 1)
 
 
+def tiny(A: Any) -> float:
+    """The smallest number of full precision of A's type."""
+    return namespace(A).finfo(A.dtype).smallest_normal
+
+
 def without_tiny(A: Any) -> Any:
     """A ≥ 0 with zero in place of numbers whose products would be subnormal; in place of A."""
-    xp = namespace(A)
-    floor = xp.finfo(A.dtype).smallest_normal ** 0.5
+    floor = tiny(A) ** 0.5
     if not on_host(A):
-        return xp.where(floor >= A, 0, A)
+        return namespace(A).where(floor >= A, 0, A)
     A *= floor < A
     return A
 

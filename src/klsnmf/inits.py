@@ -152,6 +152,4 @@ def starts(
             if way == "spectral":
                 repeats = repeats + 1 if key in made else 0
             made.setdefault(key, (way, factors_of_labels(labels, k)))
-    return [
-        Start(way, {"W": K.hold(W), "G": K.hold(G)}) for way, (W, G) in made.values()
-    ]
+    return [Start(way, {"W": K.hold(W), "G": K.hold(G)}) for way, (W, G) in made.values()]

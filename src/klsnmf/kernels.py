@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
-from .devices import namespace, on_host, slices, without_tiny
+from .devices import namespace, on_host, slices, tiny, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
 from .graphs import (
@@ -380,7 +380,7 @@ class DiffusedKernel:
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
             step = _first_steps(k, inverse_root(d.degrees))
-            length = xp.sqrt(xp.maximum(d.lengths(step), xp.finfo(W.dtype).smallest_normal))
+            length = xp.sqrt(xp.maximum(d.lengths(step), tiny(W)))
             return (step @ there) / length[:, None], xp.ones_like(own)
 
         return _by_rows(self.base, Y, W.shape[0], of_rows)

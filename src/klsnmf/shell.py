@@ -35,6 +35,7 @@ from .checks import (
     unit_of,
     unit_rows,
 )
+from .devices import cast, namespace, on_host, precision, require_same_place, to_host
 from .fitting import (
     Problem,
     best_by_lam,
@@ -44,7 +45,6 @@ from .fitting import (
     screened,
     tidied,
 )
-from .devices import cast, namespace, on_host, precision, require_same_place, to_host
 from .grams import DeviceGram, Gram
 from .grams.data import canonical
 from .graphs import DeviceGraph, Graph, binary_graph
@@ -434,8 +434,7 @@ class LocalSimilarityNMF(
         if isinstance(self._kernel, kernels.DiffusedKernel):
             self.diffusion_ = self._kernel.diffusion.steps
         if self.kernel != "precomputed":
-            tiny = xp.finfo(self.W_.dtype).smallest_normal
-            weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), tiny)
+            weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), devices.tiny(self.W_))
             self.components_ = safe_sparse_dot(weights.T, X) if on_host(X) else weights.T @ X
 
 

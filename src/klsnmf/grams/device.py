@@ -31,7 +31,7 @@ class DeviceGram(DenseGram):
         self.nonnegative = least >= 0
 
     @cached_property
-    def trace(self) -> float:  # type: ignore[override]
+    def trace(self) -> float:
         return float(to_host(self.diagonal).sum(dtype=np.float64))
 
     def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)

@@ -83,6 +83,15 @@ class Diffusion:
             rows = rows @ self.S
         return row_lengths(rows)
 
+    def host_copy(self) -> Diffusion:
+        """The same with arrays of the host; S is sparse there if most of it is zero."""
+        if on_host(self.S):
+            return self
+        S, degrees, c = (to_host(each) for each in (self.S, self.degrees, self.c))
+        if np.count_nonzero(S) <= _FILLED * S.size:
+            S = sparse.csr_array(S)
+        return Diffusion(S, degrees, self.steps, c)
+
     @cached_property
     def rest(self) -> Any:  # (n, n)
         """S^(t/2 - 1): what is left of half the way after a new sample's first step."""

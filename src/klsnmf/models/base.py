@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .._typing import Array, Labels
-from ..devices import device_of, namespace, on_host, without_tiny
+from ..devices import device_of, namespace, on_host, tiny, without_tiny
 from ..grams import Operator
 
 #: Rows of a tall matrix that are worked on together.
@@ -86,7 +86,8 @@ def sym(M: Array) -> Array:  # (k, k)
 
 def inner(A: Array, B: Array) -> float:
     """⟨A, B⟩."""
-    return float(namespace(A).sum(column_inner(A, B)))
+    columns = column_inner(A, B)
+    return float(columns.sum() if on_host(A) else namespace(A).sum(columns))
 
 
 def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
@@ -124,9 +125,9 @@ def quotient(numerator: Array, denominator: Array) -> Array:  # all (n, k)
     The floor is far below any number that matters, and far enough above the smallest one
     that the ratio stays finite: a factor's entry that is zero must stay zero, not become NaN.
     """
-    denominator += namespace(denominator).finfo(denominator.dtype).smallest_normal ** 0.75
     if not on_host(denominator):
-        return numerator / denominator
+        return numerator / (denominator + tiny(denominator) ** 0.75)
+    denominator += np.finfo(denominator.dtype).tiny ** 0.75
     return np.divide(numerator, denominator, out=denominator)
 
 
@@ -153,6 +154,13 @@ def plus(M: Array) -> Array:
 
 def minus(M: Array) -> Array:
     return namespace(M).maximum(-M, 0)
+
+
+def taken(V: Array, c: Labels) -> Array:  # (n, k), (n,) -> (n,)
+    """The entry of each row in column c."""
+    if not on_host(V):
+        return namespace(V).take_along_axis(V, c[:, None], axis=1)[:, 0]
+    return V[np.arange(len(V)), c]
 
 
 def one_a_row(V: Array, c: Labels, values: Array) -> Array:  # (n, k), (n,), (n,) -> (n, k)

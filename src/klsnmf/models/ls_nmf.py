@@ -29,6 +29,7 @@ from .base import (
     plus,
     square,
     sym,
+    taken,
 )
 
 
@@ -188,5 +189,5 @@ class ExactKLSNMF(LSNMF):
         scores, xp = self.scores(s), namespace(s.W)
         c = xp.argmax(scores, axis=1)
         root_C = xp.take(xp.sqrt(column_inner(s.W, s.KW)), c)
-        best = plus(xp.max(scores, axis=1)) / xp.where(root_C > 0, root_C, 1)
+        best = plus(taken(scores, c)) / xp.where(root_C > 0, root_C, 1)
         return one_a_row(s.G, c, best)

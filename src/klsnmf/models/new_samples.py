@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._typing import Array, Labels
 from ..devices import namespace
-from .base import one_a_row, plus
+from .base import one_a_row, plus, taken
 
 #: Sweeps over the columns at most, and the change that is none, in `coefficients`.
 _SWEEPS = 1000
@@ -61,8 +61,7 @@ class NewSamples:
         b = self.gains(kW, own)
         if self.exact:
             c = self.labels(kW, own)
-            values = xp.take_along_axis(plus(b), c[:, None], axis=1)[:, 0] / xp.take(safe, c)
-            return one_a_row(kW, c, values)
+            return one_a_row(kW, c, plus(taken(b, c)) / xp.take(safe, c))
         # Coordinate descent, a column of all samples at a time: each step is a closed form.
         G = plus(b / safe) / C.shape[0]
         columns = [a for a in range(C.shape[0]) if C[a] > 0]
