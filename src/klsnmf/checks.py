@@ -98,7 +98,7 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
-            f"X has shape {K.shape}."
+            f"X has shape {tuple(K.shape)}."
         )
     if sparse.issparse(K):
         gram: DenseGram | SparseGram = SparseGram(canonical(K))

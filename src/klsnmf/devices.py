@@ -59,13 +59,14 @@ def place(A: Any) -> str:
     return "a numpy array" if isinstance(A, np.ndarray) else f"a {type(A).__name__} on the host"
 
 
-def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
+def require_same_place(A: Any, name: str, home: Any, whose: str, why: str = "") -> None:
     """Refuse A where it is not at home: of the same library, on the same device."""
     if on_host(A) and on_host(home):
         return
     if _library(A) != _library(home) or device_of(A) != device_of(home):
         raise ValueError(
-            f"{name} is {place(A)}, and {whose} is {place(home)}: bring them to one device first."
+            f"{why}{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
+            "library and device first."
         )
 
 
@@ -195,7 +196,10 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     if _library(X) == "torch":
         X = X.detach()
         if X.device.type == "meta":
-            raise ValueError("X is on torch's device 'meta', which holds no numbers.")
+            raise ValueError(
+                "X is on torch's device 'meta', which holds no numbers: give a tensor on a device "
+                "that does, such as 'cpu'."
+            )
         if X.layout is not xp.strided:
             raise ValueError(
                 f"X is a tensor of torch in sparse form, which {name} does not take: give "
@@ -217,26 +221,26 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     if X.dtype not in (xp.float32, xp.float64):
         X = cast(X, xp.float32 if xp.isdtype(X.dtype, "real floating") else widest(X))
     if not all_finite(X):
-        what = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
+        if not xp.any(xp.isnan(X)):
+            raise ValueError(f"Input X contains infinity or a value too large for {X.dtype}.")
         raise ValueError(
-            f"Input X contains {what}, and {name} knows no missing values: fill them in, or leave "
+            f"Input X contains NaN, and {name} knows no missing values: fill them in, or leave "
             "their rows or columns out."
         )
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def require_memory(X: Any, limit: float | None) -> str:
-    """Refuse a kernel matrix that the device has no room for; a sentence about it otherwise."""
-    n = X.shape[0]
-    size = float(n) ** 2 * precision(X).itemsize
-    memory.require(
-        size,
-        f"The kernel matrix of {n} samples",
-        "On a device it is held as an array: fit a part of the rows, or give X as a numpy array.",
-        limit,
-        free=_free_memory(X),
-    )
-    return f"dense kernel, an array of {size / 1e9:.2g} GB on the device {str(device_of(X))!r}"
+def require_memory(
+    home: Any, arrays: int, what: str, remedy: str, limit: float | None = None
+) -> float:
+    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
+
+    There are n rows in ``home``, on the device.
+    """
+    n = home.shape[0]
+    size = arrays * float(n) ** 2 * precision(home).itemsize
+    memory.require(size, f"{what} of {n} samples", remedy, limit, free=_free_memory(home))
+    return size / 1e9
 
 
 def _free_memory(home: Any) -> int | None:

@@ -175,7 +175,7 @@ class LocalSimilarityNMF(
         -------
         G_new : ndarray of shape (n_new, n_clusters)
         """
-        products = self._products(X)
+        products = self._products(X, "transform")
         coefficients = self._new.coefficients(*products)
         return cast(coefficients, self.G_.dtype)
 
@@ -183,11 +183,14 @@ class LocalSimilarityNMF(
     def _n_features_out(self) -> int:
         return self.G_.shape[1]
 
-    def _products(self, X: Any) -> tuple[Array, Array]:
+    def _products(self, X: Any, method: str = "predict") -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
         if self._on_devices:
-            require_same_place(X, "X", self.G_, "what the model was fitted to")
+            name = f"{type(self).__name__}.{method}()"
+            require_same_place(
+                X, "X", self.G_, "what it was fitted to", f"{name} must use the same namespace: "
+            )
         X = as_numbers(self, X, reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
@@ -210,6 +213,7 @@ class LocalSimilarityNMF(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._on_devices
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -264,7 +268,10 @@ class LocalSimilarityNMF(
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._keep(X, view, unit, lam, solution)
             estimator.__dict__.update(
-                seen, n_clusters_=k, kernel_weights_=weights, row_norm_=row_norm
+                seen,
+                n_clusters_=k,
+                kernel_weights_=devices.like(weights, X, X.dtype),
+                row_norm_=row_norm,
             )
             if evidence is not None:
                 estimator.n_clusters_evidence_ = evidence

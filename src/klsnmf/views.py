@@ -10,7 +10,7 @@ from . import devices, kernels
 from ._typing import Matrix
 from .checks import check_definite, check_gram, precomputed_gram
 from .device_kernels import fit_device_kernel
-from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
+from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import how_many_neighbors
 from .mixing import View
 from .plans import make_plan
@@ -88,9 +88,16 @@ class KernelParameters:
                     f"{name}={value!r} is for samples on the host, and X is {devices.place(X)}: "
                     f'set {name}="auto", or give X as a numpy array.'
                 )
-        how = devices.require_memory(X, self.max_memory)
+        size = devices.require_memory(
+            X,
+            1,
+            "The kernel matrix",
+            "On a device it is held as an array: fit a part of the rows, or give X as a numpy "
+            "array.",
+            self.max_memory,
+        )
         if self.verbose:
-            print(how)
+            print(f"dense kernel, an array of {size:.2g} GB, where X is: {devices.place(X)}")
 
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
@@ -101,6 +108,10 @@ class KernelParameters:
             raise ValueError(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
+            )
+        if isinstance(base, DeviceGram):
+            devices.require_memory(
+                base.K, 5, "Diffusion", "Set diffusion=0, or fit a part of the rows."
             )
         K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps)
         if self.verbose:
