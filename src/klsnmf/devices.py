@@ -59,15 +59,22 @@ def place(A: Any) -> str:
     return "a numpy array" if isinstance(A, np.ndarray) else f"a {type(A).__name__} on the host"
 
 
-def require_same_place(A: Any, name: str, home: Any, whose: str, why: str = "") -> None:
+def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
     """Refuse A where it is not at home: of the same library, on the same device."""
     if on_host(A) and on_host(home):
         return
     if _library(A) != _library(home) or device_of(A) != device_of(home):
         raise ValueError(
-            f"{why}{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
+            f"{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
             "library and device first."
         )
+
+
+def require_fitted_place(estimator: Any, X: Any, method: str) -> None:
+    """Refuse new samples that are not where the samples of the fit were."""
+    if estimator._on_devices:
+        whose = f"{type(estimator).__name__}.{method}() must use the same namespace as fit(): X"
+        require_same_place(X, whose, estimator.G_, "what it was fitted to")
 
 
 def to_host(A: Any) -> Any:
@@ -109,6 +116,8 @@ def like(A: Any, home: Any, dtype: Any = None) -> Any:
     """The host array A as an array of the library and on the device of ``home``; a copy."""
     if on_host(home):
         return A
+    if dtype is None and A.dtype == np.float64:
+        dtype = widest(home)
     return namespace(home).asarray(A, dtype=dtype, device=device_of(home), copy=True)
 
 

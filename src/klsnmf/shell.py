@@ -186,11 +186,7 @@ class LocalSimilarityNMF(
     def _products(self, X: Any, method: str = "predict") -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
-        if self._on_devices:
-            name = f"{type(self).__name__}.{method}()"
-            require_same_place(
-                X, "X", self.G_, "what it was fitted to", f"{name} must use the same namespace: "
-            )
+        devices.require_fitted_place(self, X, method)
         X = as_numbers(self, X, reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
@@ -270,7 +266,7 @@ class LocalSimilarityNMF(
             estimator.__dict__.update(
                 seen,
                 n_clusters_=k,
-                kernel_weights_=devices.like(weights, X, X.dtype),
+                kernel_weights_=devices.like(weights, X),
                 row_norm_=row_norm,
             )
             if evidence is not None:
