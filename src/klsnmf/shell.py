@@ -130,7 +130,7 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, tensor or sparse matrix of shape (n_samples, n_features)
             The samples, or the kernel matrix of shape (n_samples, n_samples) if
             ``kernel="precomputed"``.
         y : ignored
@@ -148,8 +148,8 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            New samples; with ``kernel="precomputed"`` the kernel between new samples and
+        X : array-like, tensor or sparse matrix of shape (n_new, n_features)
+            New samples, where those of the fit were; with ``kernel="precomputed"`` the kernel between new samples and
             those of the fit, of shape (n_new, n_samples).
 
         Returns
