@@ -1,7 +1,8 @@
 """torch on the CPU beside numpy: the time of an iteration, of the same fits over the same K.
 
-``python -m benchmarks.devices``, with torch installed. The two take turns, so that both meet the same
-machine, and the ratio is the median over the turns. With ``--device cuda`` the tensors are there.
+``python -m benchmarks.devices``, with torch installed. The two take turns, so that both meet the
+same machine, and the ratio is the median over the turns. With ``--device cuda`` the tensors are
+there.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def run(device: str, threads: int) -> list[str]:
     K = kernel_matrix(SAMPLES)
     grams = DenseGram(K), DeviceGram(torch.asarray(K, device=device))
     lines = [
-        f"n = {SAMPLES}, k = {CLUSTERS}, float32, {threads} thread(s), torch {torch.__version__} on "
-        f"{device!r}, numpy {np.__version__}; milliseconds an iteration, the median of {TURNS}",
+        f"n = {SAMPLES}, k = {CLUSTERS}, float32, {threads} thread(s), torch {torch.__version__} "
+        f"on {device!r}, numpy {np.__version__}; milliseconds an iteration, the median of {TURNS}",
         "",
         "| solver | fits | numpy | torch | torch / numpy |",
         "|---|---|---|---|---|",

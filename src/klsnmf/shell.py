@@ -149,8 +149,8 @@ class LocalSimilarityNMF(
         Parameters
         ----------
         X : array-like, tensor or sparse matrix of shape (n_new, n_features)
-            New samples, where those of the fit were; with ``kernel="precomputed"`` the kernel between new samples and
-            those of the fit, of shape (n_new, n_samples).
+            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
+            kernel between new samples and those of the fit, of shape (n_new, n_samples).
 
         Returns
         -------
