@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from . import devices
 from ._typing import Array, Matrix
 from ._warning import warn
 from .checkpoint_files import (
@@ -82,6 +83,11 @@ def journal_of(estimators: Sequence[Any], X: Matrix) -> Journal:
     first = estimators[0]
     if first.checkpoint is None:
         return NO_JOURNAL
+    if not devices.on_host(X):
+        raise ValueError(
+            f"checkpoint={os.fspath(first.checkpoint)!r} is for samples on the host, and X is "
+            f"{devices.place(X)}: set checkpoint=None, or give X as a numpy array."
+        )
     path = Path(os.path.abspath(first.checkpoint))
     if not path.parent.is_dir():
         raise FileNotFoundError(

@@ -11,10 +11,12 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from . import devices
 from ._typing import Array, Matrix
-from .grams import DenseGram, Gram, SparseGram
+from .devices import namespace, on_host, require_same_place, to_host
+from .grams import DenseGram, DeviceGram, Gram, SparseGram, gram_of
 from .grams.data import canonical
-from .graphs import Graph
+from .graphs import DeviceGraph, Graph
 from .kernels import WIDE
 
 #: Largest powers of two that data may be away from 1 before they are rescaled.
@@ -29,6 +31,8 @@ _FEW = 400
 
 def as_numbers(estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False) -> Matrix:
     """X as scikit-learn checks it, in its own precision; with gaps, NaN may be in it."""
+    if getattr(estimator, "_on_devices", False) and not on_host(X):
+        return devices.as_numbers(estimator, X, reset=reset)
     try:
         return validate_data(
             estimator,
@@ -67,7 +71,9 @@ def moderate_unit(size: float) -> float:
 
 def in_units(X: Matrix, unit: float) -> Matrix:
     """X / unit, without a copy where there is nothing to do."""
-    return X if unit == 1.0 else X / np.asarray(unit, X.dtype)
+    if unit == 1.0:
+        return X
+    return X / (np.asarray(unit, X.dtype) if on_host(X) else unit)
 
 
 def choose_row_norm(X: Matrix) -> str | None:
@@ -77,14 +83,14 @@ def choose_row_norm(X: Matrix) -> str | None:
     sum says how bright, long or large it is. Coordinates, which can be negative, mean
     themselves. Scaling takes one of the dimensions away: too many where there are few.
     """
-    values = X.data if sparse.issparse(X) else X
-    amounts = X.shape[1] >= _MANY_FEATURES and values.min(initial=0) >= 0
+    amounts = X.shape[1] >= _MANY_FEATURES and smallest_entry(X) >= 0
     return "l2" if amounts else None
 
 
 def unit_rows(X: Matrix) -> Matrix:
     """X with rows of length 1; rows of zeros stay."""
-    return normalize(in_units(X, unit_of(X, "cosine")))
+    X = in_units(X, unit_of(X, "cosine"))
+    return normalize(X) if on_host(X) else devices.unit_rows(X)
 
 
 def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
@@ -92,14 +98,14 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
-            f"X has shape {K.shape}."
+            f"X has shape {tuple(K.shape)}."
         )
     if sparse.issparse(K):
         gram: DenseGram | SparseGram = SparseGram(canonical(K))
     else:
-        gram = DenseGram(K)
+        gram = gram_of(K)
     if _wide(gram):
-        gram = DenseGram(gram.K.astype(np.float64))
+        gram = gram_of(devices.cast(gram.K, devices.widest(gram.K)))
     if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
         raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
     return gram
@@ -109,7 +115,7 @@ def _wide(K: DenseGram | SparseGram) -> bool:
     """Whether K is so close to constant that float32 would lose its squared distances."""
     if K.dtype != np.float32 or isinstance(K, SparseGram):
         return False
-    return bool(1 - K.K.mean(dtype=np.float64) / max(K.largest, 1e-300) < WIDE)
+    return bool(1 - K.mean / max(K.largest, 1e-300) < WIDE)
 
 
 def check_gram(K: Gram, *, local: bool) -> None:
@@ -131,7 +137,7 @@ def check_gram(K: Gram, *, local: bool) -> None:
             f"No entry of the kernel matrix is larger than {largest:.3g}: there is nothing to "
             "factorize. Multiply X by a constant, or choose another kernel."
         )
-    lone = K.diagonal <= 0
+    lone = to_host(K.diagonal) <= 0
     if lone.any() and np.any(K.dot(np.ones((n, 1), K.dtype))[lone] != 0):
         raise ValueError(
             "The kernel has K_ii <= 0 for a sample i that is like others, K_ij != 0, and the "
@@ -163,25 +169,45 @@ def check_definite(K: Gram) -> None:
 def check_graph(A: Any, n: int, dtype: Any) -> Graph:
     """The graph of ``graph_neighbors`` when it is a matrix."""
     A = check_array(A, accept_sparse="csr", dtype=dtype, input_name="graph_neighbors")
+    _require_graph_shape(A, n)
+    graph = Graph(sparse.csr_array(A))
+    _require_weights(graph)
+    return graph
+
+
+def check_device_graph(A: Any, K: DeviceGram) -> DeviceGraph:
+    """The same for samples on a device."""
+    require_same_place(A, "graph_neighbors", K.K, "X")
+    _require_graph_shape(A, K.shape[0])
+    if not devices.all_finite(A):
+        raise ValueError("Input graph_neighbors contains NaN or infinity.")
+    graph = DeviceGraph(devices.cast(A, K.K.dtype))
+    _require_weights(graph)
+    return graph
+
+
+def _require_graph_shape(A: Any, n: int) -> None:
     if A.shape != (n, n):
         raise ValueError(
             f"graph_neighbors has shape {A.shape}; a graph of {n} samples has shape ({n}, {n})."
         )
-    graph = Graph(sparse.csr_array(A))
+
+
+def _require_weights(graph: Graph | DeviceGraph) -> None:
     if not graph.nonnegative:
         raise ValueError("graph_neighbors has negative weights; a graph has none.")
     if graph.asymmetry() > np.sqrt(np.finfo(graph.dtype).eps):
         raise ValueError("graph_neighbors must be symmetric; (A + A.T) / 2 is.")
-    return graph
 
 
-def check_start(init: Any, n: int, k: int, dtype: Any) -> dict[str, Array]:
+def check_start(init: Any, n: int, k: int, K: Gram) -> dict[str, Array]:
     """The factors of ``init=(W0, G0)``."""
     if len(init) != 2:
         raise ValueError(f"init must be a pair (W0, G0) or a name; it has {len(init)} elements.")
     start = {}
     for name, value in zip(("W", "G"), init, strict=True):
-        value = check_array(value, dtype=dtype, input_name=f"{name}0 of init")
+        require_same_place(value, f"{name}0 of init", K.diagonal, "X")
+        value = check_array(to_host(value), dtype=K.dtype, input_name=f"{name}0 of init")
         if value.shape != (n, k):
             raise ValueError(
                 f"{name}0 of init has shape {value.shape}; it must be "
@@ -191,12 +217,22 @@ def check_start(init: Any, n: int, k: int, dtype: Any) -> dict[str, Array]:
             raise ValueError(f"{name}0 of init is zero everywhere, and would stay so.")
         if value.min() < 0:
             raise ValueError(f"{name}0 of init has negative entries; it must be nonnegative.")
-        start[name] = value
+        start[name] = K.hold(value)
     return start
+
+
+def smallest_entry(X: Matrix) -> float:
+    """The smallest entry that is stored, or 0 if that is less."""
+    if not on_host(X):
+        return float(namespace(X).min(X))
+    values = X.data if sparse.issparse(X) else X
+    return float(values.min(initial=0))
 
 
 def largest_entry(X: Matrix) -> float:
     """max |X|, without a copy; entries that are NaN do not count."""
+    if not on_host(X):
+        return float(namespace(X).max(namespace(X).abs(X)))
     values = X.data if sparse.issparse(X) else X
     most = float(np.fmax.reduce(values, axis=None, initial=0))  # fmax and fmin pass over NaN
     return max(most, -float(np.fmin.reduce(values, axis=None, initial=0)))

@@ -16,6 +16,7 @@ from scipy import sparse
 from . import files, memory, remote
 from ._typing import Array, Matrix
 from .checks import unit_of
+from .devices import on_host, place
 from .kernels import KERNELS, Kernel, is_wide
 from .remote import Cut, FileRows, Preparation
 
@@ -73,6 +74,11 @@ def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | Non
     array = is_dask_array(X)
     if engine is None and not array:
         return here(X), None
+    if not on_host(X):
+        raise ValueError(
+            f"engine= is for samples on the host, and X is {place(X)}: set engine=None, or give X "
+            "as a numpy array."
+        )
     from .grams.distributed import Workers, default_client
 
     workers = Workers(default_client() if engine is None else engine)

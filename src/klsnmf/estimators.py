@@ -22,7 +22,8 @@ class KLSNMF(LocalSimilarityNMF):
 
         ½ tr(K - 2KWGᵀ + GWᵀKWGᵀ) + λ tr(WᵀDG)   over W, G ≥ 0 with GᵀG = I,
 
-    where K is a kernel matrix and D the squared distances that go with it.
+    where K is a kernel matrix and D the squared distances that go with it. Tensors of torch and
+    arrays of cupy are fitted on their device, and the fitted arrays are there too.
 
     Parameters
     ----------

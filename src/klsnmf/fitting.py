@@ -12,9 +12,11 @@ import numpy as np
 from . import models
 from ._typing import Array, Labels
 from .checkpoints import NO_JOURNAL, Journal
+from .devices import like, namespace, on_host, to_host
 from .grams import Gram
-from .graphs import Graph
+from .graphs import DeviceGraph, Graph
 from .inits import Start
+from .models.base import lengths
 from .solver import Callback, Progress, Solution, Status, solve
 
 #: A step of the way: its name, and what makes its model from K and λ.
@@ -39,7 +41,12 @@ class Problem:
 
 
 def choose_phases(
-    solver: str, K: Gram, *, orthogonal: bool, graph: Graph | None, graph_weight: float
+    solver: str,
+    K: Gram,
+    *,
+    orthogonal: bool,
+    graph: Graph | DeviceGraph | None,
+    graph_weight: float,
 ) -> list[Phase]:
     """The models that a solver runs one after the other."""
     signed = not K.nonnegative
@@ -185,9 +192,11 @@ def collapse_lam(problem: Problem) -> float:
         G = start.factors["G"]
         KG = problem.K.dot(G)
         DG = problem.K.distances(G, KG)
-        rounding = 100 * np.finfo(KG.dtype).eps * problem.K.largest * G.sum(axis=0)
-        ratio = np.divide(KG, DG, out=np.full_like(KG, np.inf), where=rounding < DG)
-        found.append(np.median(ratio.max(axis=1)))
+        xp = namespace(KG)
+        rounding = 100 * xp.finfo(KG.dtype).eps * problem.K.largest * xp.sum(G, axis=0)
+        known = rounding < DG
+        ratio = xp.where(known, KG / xp.where(known, DG, 1), xp.inf)
+        found.append(np.median(to_host(xp.max(ratio, axis=1))))
     lam = float(np.median(found))
     return lam if 0 < lam < np.inf else 0.0
 
@@ -202,7 +211,7 @@ def safe_lams(problem: Problem) -> list[float]:
         return []
     tried = best_by_lam(replace(problem, starts=problem.starts[:1]), ladder)
     k = tried[0].factors["G"].shape[1]
-    bad = [one.status is Status.COLLAPSED or len(np.unique(one.labels)) < k for one in tried]
+    bad = [one.status is Status.COLLAPSED or one.n_found < k for one in tried]
     return ladder[: bad.index(True)] if True in bad else ladder
 
 
@@ -214,12 +223,15 @@ def tidied(
     W Gᵀ stays as it is. Clusters are numbered as their first samples come, or else as their
     columns stand; columns that no sample is labelled with go last.
     """
-    length = np.sqrt(np.einsum("ik,ik->k", G, G))
-    length[length == 0] = 1
+    length, labels = lengths(G), to_host(labels)
     used, first = np.unique(labels, return_index=True)
     if by_appearance:
         used = used[np.argsort(first)]
     order = np.concatenate([used, np.setdiff1d(np.arange(G.shape[1]), used)])
     number = np.empty(G.shape[1], dtype=np.intp)
     number[order] = np.arange(G.shape[1])
-    return (W * length)[:, order], (G / length)[:, order], number[labels]
+    W, G, labels = W * length, G / length, number[labels]
+    if on_host(G):
+        return W[:, order], G[:, order], labels
+    xp, columns = namespace(G), like(order, G)
+    return xp.take(W, columns, axis=1), xp.take(G, columns, axis=1), like(labels, G)

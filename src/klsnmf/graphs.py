@@ -13,7 +13,8 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 from ._typing import Array, Matrix
-from .grams import SparseGram
+from .devices import namespace
+from .grams import DeviceGram, SparseGram
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
@@ -160,6 +161,14 @@ class Graph(SparseGram):
     @cached_property
     def degrees(self) -> Array:  # (n, 1)
         return np.asarray(self.K.sum(axis=1), self.dtype).reshape(-1, 1)
+
+
+class DeviceGraph(DeviceGram):
+    """The same as an array on a device."""
+
+    @cached_property
+    def degrees(self) -> Array:  # (n, 1)
+        return namespace(self.K).sum(self.K, axis=1)[:, None]
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:

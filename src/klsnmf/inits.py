@@ -6,6 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import config_context
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -68,7 +69,9 @@ def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> An
     """
     n, seed = X.shape[0], rng.randint(np.iinfo(np.int32).max)
     work = 2.0 * n * X.shape[1] * k
-    with threads_for(work), warnings.catch_warnings():
+    # It is of the host: some versions of it fail where the user lets scikit-learn dispatch arrays.
+    host = config_context(array_api_dispatch=False)
+    with host, threads_for(work), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         if n <= 2 * _PART:
             return KMeans(k, n_init=n_init, random_state=seed).fit(X)
@@ -166,7 +169,4 @@ def starts(
             if way == "spectral":
                 repeats = repeats + 1 if key in made else 0
             made.setdefault(key, (way, factors_of_labels(labels, k)))
-    return [
-        Start(way, {"W": W.astype(K.dtype), "G": G.astype(K.dtype)})
-        for way, (W, G) in made.values()
-    ]
+    return [Start(way, {"W": K.hold(W), "G": K.hold(G)}) for way, (W, G) in made.values()]

@@ -44,6 +44,7 @@ _LABELS = {"labels": [StrOptions({"argmax", "kmeans"})]}
 class KernelMethod(LocalSimilarityNMF):
     """The problem of LS-NMF with G free, without the local term and without a graph."""
 
+    _on_devices = False
     lam = 0.0
     graph_weight = 0.0
     graph_neighbors = 5

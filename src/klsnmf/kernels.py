@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
+from .devices import namespace, on_host, slices, tiny, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
 from .graphs import (
@@ -89,9 +90,10 @@ def gaussian(d2: Array, r_i: Array, r_j: Array) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         d2 /= r_i
         d2 /= r_j
+        if not on_host(d2):
+            return without_tiny(namespace(d2).exp(-d2))
         np.exp(np.negative(d2, out=d2), out=d2)
-    d2 *= np.sqrt(np.finfo(d2.dtype).tiny) < d2
-    return d2
+    return without_tiny(d2)
 
 
 def inner_product(product: Array, r_i: Array, r_j: Array) -> Array:
@@ -102,7 +104,8 @@ def inner_product(product: Array, r_i: Array, r_j: Array) -> Array:
 def polynomial(product: Array, r_i: Array, r_j: Array) -> Array:
     """(⟨x, y⟩ + 1)²."""
     product += 1
-    return np.square(product, out=product)
+    product *= product
+    return product
 
 
 KERNELS = {
@@ -163,7 +166,7 @@ class FittedKernel:
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
-        return _by_rows(self, Y, len(W), lambda k, own: (np.asarray(k @ W), own))
+        return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
 
     def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
         """The pairs (i, j) that are kept, and the radius of each y.
@@ -222,15 +225,13 @@ def fit_kernel(
         plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors)
     if kernel == "cosine":
         X = normalize(X)
-    wanted = n_neighbors or 0
-    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
-        wanted = max(wanted, SCALE_NEIGHBOR)
+    wanted = neighbors_wanted(kernel, radius, n_neighbors)
     if wanted and n > 1:
         find = None if workers is None or plan.approximate else workers.neighbor_indices
         neighbors, d2 = nearest(X, wanted, approximate=plan.approximate, find=find)
     else:
         neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
-    width, r = _width(d2, kernel, radius)
+    width, r = width_of(d2, kernel, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if n_neighbors is None:
@@ -274,15 +275,22 @@ def _by_rows(
     kernel: Any, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
     """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    step = max(1, _CROSS // n)
-    parts = [
-        of_rows(*kernel.cross(Y[start : start + step]))
-        for start in range(0, max(1, Y.shape[0]), step)
-    ]
-    return np.concatenate([kW for kW, _ in parts]), np.concatenate([own for _, own in parts])
+    some = slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
+    parts = [of_rows(*kernel.cross(Y[rows, :])) for rows in some]
+    xp = namespace(parts[0][0])
+    return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
 
 
-def _width(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
+def neighbors_wanted(
+    kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
+) -> int:
+    """How many nearest samples must be known: those that are kept, and for the width."""
+    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
+        return max(n_neighbors or 0, SCALE_NEIGHBOR)
+    return n_neighbors or 0
+
+
+def width_of(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
     if kernel == "self-tuning":
         r = local_radii(d2)
@@ -355,10 +363,12 @@ class PrecomputedKernel:
     width: None = None
 
     def cross(self, k: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        return k, np.full(k.shape[0], self.own, k.dtype)
+        if on_host(k):
+            return k, np.full(k.shape[0], self.own, k.dtype)
+        return k, namespace(k).full_like(k[:, 0], self.own)
 
     def product(self, k: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        return np.asarray(k @ W), self.cross(k)[1]
+        return k @ W, self.cross(k)[1]
 
 
 @dataclass(frozen=True)
@@ -375,12 +385,20 @@ class DiffusedKernel:
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
         there = d.walk(d.c * W, d.steps - 1)
-        back = sparse.diags_array(inverse_root(d.degrees)[:, 0])
+        xp = namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
-            k = sparse.csr_array(k)
-            step = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0]) @ k @ back
-            length = np.sqrt(np.maximum(d.lengths(step.tocsr()), np.finfo(W.dtype).tiny))
-            return np.asarray(step @ there) / length[:, None], np.ones_like(own)
+            step = _first_steps(k, inverse_root(d.degrees))
+            length = xp.sqrt(xp.maximum(d.lengths(step), tiny(W)))
+            return (step @ there) / length[:, None], xp.ones_like(own)
 
-        return _by_rows(self.base, Y, len(W), of_rows)
+        return _by_rows(self.base, Y, W.shape[0], of_rows)
+
+
+def _first_steps(k: Matrix, root: Array) -> Matrix:  # (m, n), (n, 1) -> (m, n)
+    """From new samples to old ones: k(y, x) scaled as the steps S between old ones are."""
+    if not on_host(k):
+        return inverse_root(namespace(k).sum(k, axis=1)) * k * root[:, 0]
+    k = sparse.csr_array(k)
+    own = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0])
+    return (own @ k @ sparse.diags_array(root[:, 0])).tocsr()

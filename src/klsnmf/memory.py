@@ -33,20 +33,26 @@ def available() -> int | None:
         return None
 
 
-def fits(size: float, limit: float | None = None) -> bool:
+def fits(size: float, limit: float | None = None, free: int | None = None) -> bool:
     """Whether an array of ``size`` bytes would fit: into ``limit`` GB, or what is free."""
-    free = available()
+    free = available() if free is None else free
     return (limit is None or size <= limit * 1e9) and (free is None or size <= _SHARE * free)
 
 
-def require(size: float, what: str, remedy: str, limit: float | None = None) -> None:
-    """Refuse an array of ``size`` bytes that would not fit, before it is made."""
-    if fits(size, limit):
+def require(
+    size: float, what: str, remedy: str, limit: float | None = None, free: int | None = None
+) -> None:
+    """Refuse an array of ``size`` bytes that would not fit, before it is made.
+
+    ``free`` are the bytes that can be had, where it is not the host that is asked for them.
+    """
+    if fits(size, limit, free):
         return
-    if fits(size):
+    if fits(size, free=free):
         room = f"max_memory={limit:g} GB"
     else:
-        room = f"{(available() or 0) / 1e9:.1f} GB of memory are free"
+        free = available() if free is None else free
+        room = f"{(free or 0) / 1e9:.1f} GB of memory are free"
     raise NotEnoughMemory(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")
 
 

@@ -25,7 +25,8 @@ from scipy import sparse
 
 from . import memory
 from ._typing import Array, Labels, Matrix
-from .grams import DenseGram, Gram, SparseGram
+from .devices import on_host
+from .grams import DenseGram, Gram, SparseGram, gram_of
 from .inits import kmeans, spectral_embedding
 from .spectra import subspace_iteration
 from .threads import threads_for
@@ -60,8 +61,8 @@ class MixedKernel:
         products = [part.product(Y, W) for part in self.parts]
         pairs = list(zip(self.weights, products, strict=True))
         return (
-            np.sum([weight * KW for weight, (KW, _) in pairs], axis=0),
-            np.sum([weight * own for weight, (_, own) in pairs], axis=0),
+            _total([weight * KW for weight, (KW, _) in pairs]),
+            _total([weight * own for weight, (_, own) in pairs]),
         )
 
 
@@ -157,11 +158,21 @@ def weighted_sum(matrices: Sequence[Matrix], weights: Sequence[float]) -> DenseG
         for weight, matrix in zip(weights[1:], matrices[1:], strict=True):
             total = total + weight * matrix
         return SparseGram(sparse.csr_array(total))
+    if not on_host(matrices[0]):
+        return gram_of(_total([w * M for w, M in zip(weights, matrices, strict=True)]))
     n = matrices[0].shape[0]
     dense = np.zeros((n, n), np.result_type(*[matrix.dtype for matrix in matrices]))
     for weight, matrix in zip(weights, matrices, strict=True):
         dense += weight * (matrix.toarray() if sparse.issparse(matrix) else matrix)
     return DenseGram(dense)
+
+
+def _total(parts: Sequence[Array]) -> Array:
+    """The sum of arrays of one kind; of a type that holds them all."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:

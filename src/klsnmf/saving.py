@@ -26,6 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import __version__, files
+from .devices import host_copy
 from .grams import Diffusion, SpectralDiffusion
 from .kernel_family import LinearKernel, NearestMean
 from .kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
@@ -86,7 +87,11 @@ def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
     estimator : a fitted estimator of ``METHODS``, without functions among its parameters
     path : the file, by custom ``*.npz``
     **about : what else to keep: numbers, text, lists, dicts and arrays
+
+    A model that was fitted on a device is written as numpy arrays, and is one of the host when it
+    is loaded.
     """
+    estimator = host_copy(estimator)
     if not can_save(estimator):
         raise ModelError(f"{type(estimator).__name__} is not an estimator that can be saved.")
     arrays: dict[str, np.ndarray] = {}

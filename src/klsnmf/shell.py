@@ -23,20 +23,20 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import kernels, memory
+from . import devices, kernels, memory
 from ._typing import Array, Labels, Matrix
 from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checkpoints import Journal, journal_of
 from .checks import (
     as_numbers,
-    check_graph,
     check_start,
     choose_row_norm,
     in_units,
     unit_of,
     unit_rows,
 )
+from .devices import cast, namespace, on_host, precision, to_host
 from .engines import here, locate
 from .fitting import (
     Problem,
@@ -49,11 +49,9 @@ from .fitting import (
 )
 from .grams import Gram
 from .grams.data import canonical
-from .graphs import Graph, binary_graph
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from .models.new_samples import NewSamples
-from .plans import choose_search
 from .selection import Evidence, gather
 from .solver import Callback, Solution, Status
 from .views import KernelParameters
@@ -109,7 +107,6 @@ class LocalSimilarityNMF(
     lam: float | str
     row_norm: str | None
     graph_weight: float
-    graph_neighbors: Any
     orthogonal: bool
     solver: str
     init: Any
@@ -120,6 +117,9 @@ class LocalSimilarityNMF(
     verbose: int
     callback: Callback | None
     checkpoint: str | os.PathLike[str] | None = None
+
+    #: Whether arrays of other libraries stay on their device; else they become numpy's.
+    _on_devices: ClassVar[bool] = True
 
     labels_: Labels
     W_: Array
@@ -135,9 +135,10 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), dask.array or path
-            The samples, or the kernel matrix of shape (n_samples, n_samples) if
-            ``kernel="precomputed"``. A path names a .npy file; with ``engine`` all workers read it.
+        X : array-like, tensor, sparse matrix, dask.array or path
+            The samples, of shape (n_samples, n_features), or the kernel matrix, of shape
+            (n_samples, n_samples), if ``kernel="precomputed"``. A path names a .npy file;
+            with ``engine`` all workers read it.
         y : ignored
 
         Returns
@@ -153,9 +154,9 @@ class LocalSimilarityNMF(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            New samples; with ``kernel="precomputed"`` the kernel between new samples and
-            those of the fit, of shape (n_new, n_samples).
+        X : array-like, tensor or sparse matrix of shape (n_new, n_features)
+            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
+            kernel between new samples and those of the fit, of shape (n_new, n_samples).
 
         Returns
         -------
@@ -180,17 +181,18 @@ class LocalSimilarityNMF(
         -------
         G_new : ndarray of shape (n_new, n_clusters)
         """
-        products = self._products(X)
+        products = self._products(X, "transform")
         coefficients = self._new.coefficients(*products)
-        return coefficients.astype(self.G_.dtype, copy=False)
+        return cast(coefficients, self.G_.dtype)
 
     @property
     def _n_features_out(self) -> int:
         return self.G_.shape[1]
 
-    def _products(self, X: Any) -> tuple[Array, Array]:
+    def _products(self, X: Any, method: str = "predict") -> tuple[Array, Array]:
         """k(X, X_fit) W and k(x, x) for new samples."""
         check_is_fitted(self)
+        devices.require_fitted_place(self, X, method)
         X = as_numbers(self, here(X), reset=False)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
@@ -201,9 +203,10 @@ class LocalSimilarityNMF(
         """
         check_is_fitted(self)
         i = operator.index(i)
-        if not -len(self.labels_) <= i < len(self.labels_):
-            raise IndexError(f"i={i} is not a sample; there are {len(self.labels_)}.")
-        return np.asarray(self.G_ @ self.W_[i])
+        n = self.G_.shape[0]
+        if not -n <= i < n:
+            raise IndexError(f"i={i} is not a sample; there are {n}.")
+        return self.G_ @ self.W_[i, :]
 
     def __sklearn_is_fitted__(self) -> bool:
         # Attributes are set together, at the end: an interrupted fit leaves none behind.
@@ -212,6 +215,7 @@ class LocalSimilarityNMF(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._on_devices
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -243,10 +247,7 @@ class LocalSimilarityNMF(
         if X.shape[0] < k:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
         views = [self._view(kernel, samples, unit, k, local) for kernel in self._kernels()]
-        precise = samples
-        if X.dtype == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
-            # From the same samples in either precision k-means comes to the same starts.
-            precise = self._scaled(X.astype(np.float64), row_norm, unit)
+        precise = self._for_starts(X, samples, row_norm, unit)
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
             view, weights = mixture.view(), mixture.weights
@@ -260,9 +261,9 @@ class LocalSimilarityNMF(
             for place, estimator in enumerate(estimators):
                 if estimator.lam == "auto" and _collapsed(solutions[place]):
                     lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
-            if mixture.learn(solutions[0].labels):
+            if mixture.learn(to_host(solutions[0].labels)):
                 break
-        if not all(np.isfinite(V).all() for one in solutions for V in one.factors.values()):
+        if not all(devices.all_finite(V) for one in solutions for V in one.factors.values()):
             raise ValueError(
                 "The factors grew too large to compute with. Is the kernel positive "
                 "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
@@ -276,7 +277,10 @@ class LocalSimilarityNMF(
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._keep(X, view, unit, lam, solution)
             estimator.__dict__.update(
-                seen, n_clusters_=k, kernel_weights_=weights, row_norm_=row_norm
+                seen,
+                n_clusters_=k,
+                kernel_weights_=devices.like(weights, X),
+                row_norm_=row_norm,
             )
             if evidence is not None:
                 estimator.n_clusters_evidence_ = evidence
@@ -292,6 +296,15 @@ class LocalSimilarityNMF(
         if send is not None:
             self._workers = send(X, row_norm, unit)
         return X, self._scaled(X, row_norm, unit), row_norm, unit
+
+    def _for_starts(self, X: Matrix, samples: Matrix, row_norm: str | None, unit: float) -> Matrix:
+        """The samples that k-means and the search for graph neighbours see, on the host."""
+        if self.kernel == "precomputed":
+            return samples
+        if precision(X) == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
+            # From the same samples in either precision k-means comes to the same starts.
+            return self._scaled(to_host(X).astype(np.float64), row_norm, unit)
+        return samples if on_host(X) else self._scaled(to_host(X), row_norm, unit)
 
     def _evidence(self, X: Any) -> Evidence:
         _, samples, _, unit = self._samples(X)
@@ -327,7 +340,7 @@ class LocalSimilarityNMF(
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K = view.K
         samples = None if self.kernel == "precomputed" else X
-        graph = self._graph(samples, X.shape[0], K.dtype) if self.graph_weight > 0 else None
+        graph = self._graph(samples, K) if self.graph_weight > 0 else None
         phases = choose_phases(
             self.solver,
             K,
@@ -345,22 +358,10 @@ class LocalSimilarityNMF(
             journal,
         )
 
-    def _graph(self, X: Matrix | None, n: int, dtype: Any) -> Graph:
-        if not isinstance(self.graph_neighbors, Integral):
-            return check_graph(self.graph_neighbors, n, dtype)
-        if X is None:
-            raise ValueError(
-                'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
-                "to find neighbours of: give the graph as a matrix."
-            )
-        approximate, _ = choose_search(X.shape, self.neighbor_search)
-        X = X.astype(dtype, copy=False)
-        return binary_graph(X, int(self.graph_neighbors), approximate=approximate)
-
     def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
         if not isinstance(self.init, str):
-            return [Start("given", check_start(self.init, n, k, K.dtype))]
+            return [Start("given", check_start(self.init, n, k, K))]
         if X is None and self.init == "kmeans":
             raise ValueError(
                 'init="kmeans" needs samples, and with kernel="precomputed" there are none: '
@@ -379,7 +380,7 @@ class LocalSimilarityNMF(
 
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
-        found = len(np.unique(solution.labels))
+        found = solution.n_found
         if _collapsed(solution):
             # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
             advice = f"lam={0.5 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
@@ -417,13 +418,15 @@ class LocalSimilarityNMF(
         )
         exact = solution.history["solver"][-1] == "exact"
         KW = view.K.dot(W)
-        self._new = NewSamples(W.T @ KW, W.sum(axis=0), view.K.diagonal @ W, lam, exact)
+        xp = namespace(W)
+        self._new = NewSamples(W.T @ KW, xp.sum(W, axis=0), view.K.diagonal @ W, lam, exact)
         # Samples that are like no cluster are put where new ones would be.
-        lost = ~G.any(axis=1)
-        labels[lost] = self._new.labels(KW[lost], view.K.diagonal[lost])
+        lost = ~xp.any(G, axis=1)
+        if xp.any(lost):
+            labels = xp.where(lost, self._new.labels(KW, view.K.diagonal), labels)
         self._kernel, self._unit = view.kernel, unit
         self.labels_ = labels
-        self.W_, self.G_ = W.astype(X.dtype), G.astype(X.dtype)
+        self.W_, self.G_ = cast(W, X.dtype), cast(G, X.dtype)
         self.lam_ = lam
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
@@ -434,8 +437,8 @@ class LocalSimilarityNMF(
         if isinstance(self._kernel, kernels.DiffusedKernel):
             self.diffusion_ = self._kernel.diffusion.steps
         if self.kernel != "precomputed":
-            weights = self.W_ / np.maximum(self.W_.sum(axis=0), np.finfo(X.dtype).tiny)
-            self.components_ = np.asarray(safe_sparse_dot(weights.T, X))
+            weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), devices.tiny(self.W_))
+            self.components_ = safe_sparse_dot(weights.T, X) if on_host(X) else weights.T @ X
 
 
 def _collapsed(solution: Solution) -> bool:

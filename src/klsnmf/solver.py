@@ -6,6 +6,7 @@ stopping, history, the batch, and the verdict in words.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Labels
+from .devices import cast, precision, to_host
 from .models import Model, State
 from .models.base import inner
 from .progress import tell
@@ -72,6 +74,11 @@ class Solution:
     @property
     def n_iter(self) -> int:
         return len(self.history["objective"])
+
+    @property
+    def n_found(self) -> int:
+        """How many clusters have samples."""
+        return len(np.unique(to_host(self.labels)))
 
 
 @dataclass(frozen=True)
@@ -168,15 +175,15 @@ class _Fit:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return getattr(self.state, self.model.factors[0]).dtype
+        return precision(getattr(self.state, self.model.factors[0]))
 
     def update(self, factor: str) -> None:
         old = getattr(self.state, factor)
         new = getattr(self.model, f"update_{factor}")(self.state)
         if new is old:  # renewed in place, because it is large: its change is not followed
             return
-        np.subtract(new, old, out=old)
-        self.changes.setdefault(factor, []).append(float(np.sqrt(inner(old, old))))
+        old -= new
+        self.changes.setdefault(factor, []).append(math.sqrt(inner(old, old)))
         old[...] = new
 
     def judge(self, iteration: int, max_iter: int, tol: float) -> None:
@@ -237,21 +244,22 @@ class _Batch:
         for factor in models[0].factors:
             blocks = [start[factor] for start in starts]
             if factor in self.stacks:
-                np.stack(blocks, out=self.stacks[factor])
+                for place, block in enumerate(blocks):
+                    self.stacks[factor][place, ...] = cast(block, self.stacks[factor].dtype)
             else:  # it is in no product, so any memory order will do
                 self.stacks[factor] = np.stack(blocks)
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 
     def _views(self, place: int) -> State:
-        return State(**{name: stack[place] for name, stack in self.stacks.items()})
+        return State(**{name: stack[place, ...] for name, stack in self.stacks.items()})
 
     def multiply(self, *factors: str) -> None:
         """Renew the products of these factors, for all running fits at once."""
         count = len(self.running)
         for product, (operator, factor) in self.operators.items():
             if factor in factors:
-                V, out = self.stacks[factor][:count], self.stacks[product][:count]
+                V, out = self.stacks[factor][:count, ...], self.stacks[product][:count, ...]
                 with threads_for(operator.flops * count * V.shape[2], self.threads):
                     operator.multiply(V, out)
 
@@ -262,7 +270,9 @@ class _Batch:
             if last is not fit:
                 self.running[fit.place] = last
                 for stack in self.stacks.values():
-                    stack[[fit.place, last.place]] = stack[[last.place, fit.place]]
+                    ended = stack[fit.place, ...] + 0  # a copy, whatever kind of array it is
+                    stack[fit.place, ...] = stack[last.place, ...]
+                    stack[last.place, ...] = ended
                 fit.place, last.place = last.place, fit.place
                 fit.state, last.state = self._views(fit.place), self._views(last.place)
 

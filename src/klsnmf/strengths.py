@@ -25,6 +25,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Labels, Matrix
 from .checks import in_units
+from .devices import host_copy, to_host
 from .factorization import Factorization
 from .kernel_family import KernelFactorization, KernelKMeans, NearestMean
 from .kernels import DiffusedKernel
@@ -41,7 +42,8 @@ _ROWS = 1000
 
 
 def strengths(estimator: Any, X: Matrix) -> Array:  # (n, p) -> (n,)
-    """The strength of each sample of the fit, X, in its cluster, between 0 and 1."""
+    """The strength of each sample of the fit, X, in its cluster, between 0 and 1; on the host."""
+    estimator, X = host_copy(estimator), to_host(X)
     labels: Labels = estimator.labels_
     if by_votes(estimator):
         return _votes(X, labels)
@@ -54,7 +56,8 @@ def by_votes(estimator: Any) -> bool:
 
 
 def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,), (m,)
-    """The clusters of new samples, and the strength of each in its own."""
+    """The clusters of new samples, and the strength of each in its own; on the host."""
+    estimator, X = host_copy(estimator), to_host(X)
     if not hasattr(estimator, "predict"):
         raise ValueError(
             f"{type(estimator).__name__} cannot place new samples. Cluster with another method, "

@@ -1,21 +1,29 @@
-"""From parameters to kernels: the part of the estimators that makes K."""
+"""From parameters to kernels and graphs: the part of the estimators that makes K."""
 
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from . import kernels, memory
+from . import devices, kernels, memory
 from ._typing import Matrix
-from .checks import check_definite, check_gram, precomputed_gram
+from .checks import (
+    check_definite,
+    check_device_graph,
+    check_graph,
+    check_gram,
+    precomputed_gram,
+)
+from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
-from .grams import Gram, SpectralDiffusion, diffuse, diffuse_enough
-from .graphs import how_many_neighbors
+from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
+from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
 from .mixing import View
-from .plans import make_plan
+from .plans import choose_search, make_plan
 
 
 class KernelParameters(BaseEstimator):
@@ -28,6 +36,7 @@ class KernelParameters(BaseEstimator):
     gram: str = "auto"
     max_memory: float | None = None
     neighbor_search: str = "auto"
+    graph_neighbors: Any
     engine: Any = None
     verbose: int
     _workers: RemoteSamples | None = None  # while a fit goes on
@@ -75,12 +84,15 @@ class KernelParameters(BaseEstimator):
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Gram, Any]:
         if kernel == "precomputed":
             K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(float(np.median(K.diagonal)))
+            return K, kernels.PrecomputedKernel(float(np.median(devices.to_host(K.diagonal))))
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
             sparse = kernel == "self-tuning" and self.gram == "auto"
             n_neighbors = how_many_neighbors(X.shape[0], k) if sparse else None
+        if not devices.on_host(X):
+            self._require_array(X)
+            return fit_device_kernel(X, kernel, radius, n_neighbors)
         plan = make_plan(
             X.shape,
             X.dtype.itemsize,
@@ -95,6 +107,25 @@ class KernelParameters(BaseEstimator):
             print("; ".join(plan.reasons))
         return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan, self._workers)
 
+    def _require_array(self, X: Matrix) -> None:
+        """On a device K is an array: refuse what would be another, or have no room."""
+        for name, value in (("gram", self.gram), ("neighbor_search", self.neighbor_search)):
+            if value in ("tiled", "low-rank", "approximate"):
+                raise ValueError(
+                    f"{name}={value!r} is for samples on the host, and X is {devices.place(X)}: "
+                    f'set {name}="auto", or give X as a numpy array.'
+                )
+        size = devices.require_memory(
+            X,
+            1,
+            "The kernel matrix",
+            "On a device it is held as an array: fit a part of the rows, or give X as a numpy "
+            "array.",
+            self.max_memory,
+        )
+        if self.verbose:
+            print(f"dense kernel, an array of {size:.2g} GB, where X is: {devices.place(X)}")
+
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
         """K after some steps of diffusion, if there are any."""
         steps: Any = self.diffusion
@@ -105,8 +136,29 @@ class KernelParameters(BaseEstimator):
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
             )
+        if isinstance(base, DeviceGram):
+            devices.require_memory(
+                base.K, 5, "Diffusion", "Set diffusion=0, or fit a part of the rows."
+            )
         K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps)
         if self.verbose:
             way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
             print(f"{diffusion.steps} steps of diffusion, by {way}")
         return K, kernels.DiffusedKernel(fitted, diffusion)
+
+    def _graph(self, X: Matrix | None, K: Gram) -> Graph | DeviceGraph:
+        """The graph of GLS-NMF, where K is."""
+        if not isinstance(self.graph_neighbors, Integral):
+            if isinstance(K, DeviceGram):
+                return check_device_graph(self.graph_neighbors, K)
+            devices.require_same_place(self.graph_neighbors, "graph_neighbors", K.diagonal, "X")
+            return check_graph(self.graph_neighbors, K.shape[0], K.dtype)
+        if X is None:
+            raise ValueError(
+                'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
+                "to find neighbours of: give the graph as a matrix."
+            )
+        approximate, _ = choose_search(X.shape, self.neighbor_search)
+        X = X.astype(K.dtype, copy=False)
+        graph = binary_graph(X, int(self.graph_neighbors), approximate=approximate)
+        return DeviceGraph(K.hold(graph.K.toarray())) if isinstance(K, DeviceGram) else graph

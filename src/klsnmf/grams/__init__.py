@@ -3,6 +3,7 @@
 from .base import Gram, Operator
 from .data import Data
 from .dense import DenseGram
+from .device import DeviceGram, gram_of
 from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough
 from .low_rank import LowRankGram
 from .sparse import SparseGram
@@ -12,6 +13,7 @@ from .tiled import TiledGram, Tiles
 __all__ = [
     "Data",
     "DenseGram",
+    "DeviceGram",
     "DiffusedGram",
     "Diffusion",
     "Gram",
@@ -23,4 +25,5 @@ __all__ = [
     "Tiles",
     "diffuse",
     "diffuse_enough",
+    "gram_of",
 ]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ..devices import namespace, on_host
 
 #: Columns of random signs in place of entries that are not at hand: 9 % of error in the mean.
 _PROBES = 256
@@ -54,6 +55,10 @@ class Operator(ABC):
         if self.order == "F":
             return np.zeros((fits, k, rows), self.dtype).transpose(0, 2, 1)
         return np.zeros((fits, rows, k), self.dtype)
+
+    def hold(self, V: Array) -> Array:
+        """A copy of an array of the host where the products are made, in their precision."""
+        return V.astype(self.dtype)
 
     def dot(self, V: Array) -> Array:  # (columns, k) -> (rows, k)
         """The product with a single block."""
@@ -123,14 +128,14 @@ class Gram(Operator):
         Rounding can leave a small negative number where K is close to constant; its size is
         all that it tells, so the sign is dropped.
         """
-        d = self.diagonal
-        DV = np.multiply(KV, -2 * scale)
+        d, xp = self.diagonal, namespace(V)
+        DV = KV * (-2 * scale)
         if self.constant_diagonal:
             DV += (2 * scale * float(d[0])) * column_sums(V)
         else:
             DV += scale * (d @ V)
             DV += d[:, None] * (scale * column_sums(V))
-        return np.abs(DV, out=DV)
+        return np.abs(DV, out=DV) if on_host(DV) else xp.abs(DV)
 
     def total_distance(self, W: Array, G: Array, WKG: float) -> float:
         """tr(WᵀDG), from ⟨W, KG⟩ at hand."""
@@ -142,11 +147,13 @@ class Gram(Operator):
     @cached_property
     def constant_diagonal(self) -> bool:
         """Whether all samples have the same length in kernel space, as with Gaussian kernels."""
-        return bool((self.diagonal == self.diagonal[0]).all())
+        return bool(namespace(self.diagonal).all(self.diagonal == self.diagonal[0]))
 
 
 def column_sums(V: Array) -> Array:  # (n, k) -> (k,)
     """1ᵀV, some rows at a time where columns are not contiguous: faster, and more precise."""
+    if not on_host(V):
+        return namespace(V).sum(V, axis=0)
     if len(V) <= _ROWS or V.flags.f_contiguous:
         return np.asarray(V.sum(axis=0))
     ones = np.ones(_ROWS, V.dtype)

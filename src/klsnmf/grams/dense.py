@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .._typing import Array
+from ..devices import cast, namespace, slices
 from .base import Gram
 
 #: Entries looked at together when K is checked: no temporary array of K's size.
@@ -35,12 +36,17 @@ class DenseGram(Gram):
         fits, n, k = V.shape
         np.matmul(V.mT.reshape(fits * k, n), self.K, out=out.mT.reshape(fits * k, n))
 
+    @property
+    def mean(self) -> float:
+        """The mean entry."""
+        return float(self.K.mean(dtype=np.float64))
+
     def in_single_precision(self) -> DenseGram:
         """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
-        varied = float(self.K.mean(dtype=np.float64)) < 0.98 * self.largest
-        if self.dtype == np.float32 or not varied or not 1e-6 < self.largest < 1e6:
+        moderate = 1e-6 < self.largest < 1e6
+        if self.dtype == np.float32 or not moderate or self.mean >= 0.98 * self.largest:
             return self
-        return DenseGram(self.K.astype(np.float32))
+        return type(self)(cast(self.K, namespace(self.K).float32))
 
     def column(self, i: int) -> Array:
         return self.K[i]
@@ -50,19 +56,20 @@ class DenseGram(Gram):
 
     @cached_property
     def positive(self) -> DenseGram:
-        return self if self.nonnegative else DenseGram(np.maximum(self.K, 0))
+        return self if self.nonnegative else type(self)(namespace(self.K).maximum(self.K, 0))
 
     def smallest_distance(self) -> float:
-        d = self.diagonal
-        least = min(float((d[rows, None] + d - 2 * self.K[rows]).min()) for rows in self._blocks())
+        d, xp = self.diagonal, namespace(self.K)
+        distances = (d[rows][:, None] + d - 2 * self.K[rows, :] for rows in self._blocks())
+        least = min(float(xp.min(block)) for block in distances)
         return least / self.largest if self.largest else 0.0
 
     def asymmetry(self) -> float:
         """The largest |K_ij - K_ji| relative to ``largest``."""
-        most = max(float(np.abs(self.K[r] - self.K[:, r].T).max()) for r in self._blocks())
+        xp = namespace(self.K)
+        differences = (self.K[rows, :] - self.K[:, rows].T for rows in self._blocks())
+        most = max(float(xp.max(xp.abs(block))) for block in differences)
         return most / self.largest if self.largest else 0.0
 
     def _blocks(self) -> Iterator[slice]:
-        n = self.shape[0]
-        step = max(1, _BLOCK // n)
-        return (slice(start, start + step) for start in range(0, n, step))
+        return slices(self.shape[0], _BLOCK // self.shape[0])

@@ -16,8 +16,10 @@ from scipy import sparse
 
 from .. import memory
 from .._typing import Array
+from ..devices import cast, namespace, on_host, set_diagonal, to_host, without_tiny
 from .base import COLUMNS, Gram, multiply_wide
 from .dense import DenseGram
+from .device import gram_of
 from .sparse import SparseGram, times
 from .spectral import (
     ENOUGH,
@@ -80,6 +82,15 @@ class Diffusion:
         for _ in range(rest):
             rows = rows @ self.S
         return row_lengths(rows)
+
+    def host_copy(self) -> Diffusion:
+        """The same with arrays of the host; S is sparse there if most of it is zero."""
+        if on_host(self.S):
+            return self
+        S, degrees, c = (to_host(each) for each in (self.S, self.degrees, self.c))
+        if np.count_nonzero(S) <= _FILLED * S.size:
+            S = sparse.csr_array(S)
+        return Diffusion(S, degrees, self.steps, c)
 
     @cached_property
     def rest(self) -> Any:  # (n, n)
@@ -162,11 +173,11 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     its leading eigenvectors.
     """
     n = K.shape[0]
-    if n > _MOST_SQUARED or not isinstance(K, DenseGram | SparseGram):
+    if not isinstance(K, DenseGram | SparseGram) or (n > _MOST_SQUARED and on_host(K.K)):
         return diffuse_along_eigenvectors(K, k)
     S, degrees = normalized(K)
     steps, half = FEWEST_STEPS, S @ S
-    while steps < MOST_STEPS and row_lengths(half).sum() > ENOUGH * k:
+    while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
         steps *= 2
         half = _squared(half)
     if not _worth_forming(S, steps):
@@ -205,9 +216,9 @@ def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffus
     diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
     half = diffusion.c * (half.toarray() if sparse.issparse(half) else half)
     full = half @ half.T
-    full *= np.sqrt(np.finfo(full.dtype).tiny) < full  # no subnormal products later
-    np.fill_diagonal(full, diffusion.c[:, 0] > 0)
-    return DenseGram(full), diffusion
+    full = without_tiny(full)  # no subnormal products later
+    set_diagonal(full, cast(diffusion.c[:, 0] > 0, full.dtype))
+    return gram_of(full), diffusion
 
 
 def normalized(K: Gram) -> tuple[Any, Array]:
@@ -215,11 +226,13 @@ def normalized(K: Gram) -> tuple[Any, Array]:
     if not isinstance(K, DenseGram | SparseGram):
         S = Normalized(K)
         return S, S.degrees
-    degrees = np.asarray(K.K.sum(axis=1)).ravel()
-    root = inverse_root(degrees.astype(K.dtype))
     if isinstance(K, SparseGram):
+        degrees = np.asarray(K.K.sum(axis=1)).ravel()
+        root = inverse_root(degrees.astype(K.dtype))
         scale = sparse.diags_array(root[:, 0])
         return (scale @ K.K @ scale).tocsr(), degrees
+    degrees = namespace(K.K).sum(K.K, axis=1)
+    root = inverse_root(degrees)
     return root * K.K * root[:, 0], degrees
 
 
@@ -227,6 +240,8 @@ def _worth_forming(S: Any, steps: int) -> bool:
     """Whether K_t is small enough for an array, and for the two that are needed to make it."""
     if isinstance(S, Normalized):
         return False
+    if not on_host(S):  # it is no sparse matrix there: one product is faster than several
+        return True
     n, free = S.shape[0], memory.available()
     small = n <= min(_FORMED_PER_STEP * steps, _MOST_FORMED)
     return small and (free is None or 4 * n**2 * S.dtype.itemsize < free)

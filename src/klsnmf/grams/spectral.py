@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .. import memory
 from .._typing import Array
+from ..devices import namespace, on_host
 from ..spectra import SPARE, filtered_iteration
 from ..threads import threads_for
 from .base import Gram
@@ -134,11 +135,14 @@ def _left_out(
 
 def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
     """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
-    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0)[:, None]
+    xp = namespace(values)
+    return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
 
 
 def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
     """The squared lengths of the rows."""
     if sparse.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    if not on_host(A):
+        return namespace(A).sum(A * A, axis=1)
     return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -1,4 +1,8 @@
-"""What the loop asks of a model, and the arithmetic that all multiplicative rules share."""
+"""What the loop asks of a model, and the arithmetic that all multiplicative rules share.
+
+On the host memory orders and arrays used again decide how fast the arithmetic is; on a device the
+plain formula does. The functions here tell the two apart, so that the rules need not.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .._typing import Array, Labels
+from ..devices import device_of, namespace, on_host, tiny, without_tiny
 from ..grams import Operator
 
 #: Rows of a tall matrix that are worked on together.
@@ -61,11 +66,15 @@ class Model(Protocol):
 
 def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
     """A @ M in the memory order of A: mixed orders would make every later step slow."""
+    if not on_host(A):
+        return (M.T @ A.T).T
     return np.matmul(A, M, out=np.empty_like(A))
 
 
 def square(A: Array) -> Array:  # (n, k) -> (k, k)
     """AᵀA. For equal operands numpy calls a routine that is slow for tall matrices: use a copy."""
+    if not on_host(A):
+        return A.T @ A
     if len(A) <= _ROWS:
         return A.T @ A.copy(order="K")
     return np.add.reduce([square(part) for part in row_blocks(A)])
@@ -77,11 +86,14 @@ def sym(M: Array) -> Array:  # (k, k)
 
 def inner(A: Array, B: Array) -> float:
     """⟨A, B⟩."""
-    return float(column_inner(A, B).sum())
+    columns = column_inner(A, B)
+    return float(columns.sum() if on_host(A) else namespace(A).sum(columns))
 
 
 def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
     """The diagonal of AᵀB."""
+    if not on_host(A):
+        return namespace(A).sum(A * B, axis=0)
     if len(A) <= _ROWS or A.flags.f_contiguous:
         return np.vecdot(A.T, B.T)
     # Columns that are not contiguous would be gathered from memory one by one.
@@ -94,10 +106,17 @@ def row_blocks(A: Array) -> list[Array]:
     return [A[start : start + _ROWS] for start in range(0, len(A), _ROWS)]
 
 
+def lengths(V: Array) -> Array:  # (n, k) -> (k,)
+    """The lengths of the columns, with 1 in place of 0."""
+    xp = namespace(V)
+    squares = np.einsum("ik,ik->k", V, V) if on_host(V) else column_inner(V, V)
+    length = xp.sqrt(squares)
+    return xp.where(length > 0, length, 1)
+
+
 def unit_columns(V: Array) -> Array:  # (n, k)
     """V with columns of length 1; columns of zeros stay."""
-    length = np.sqrt(np.einsum("ik,ik->k", V, V))
-    return V / np.where(length > 0, length, 1)
+    return V / lengths(V)
 
 
 def quotient(numerator: Array, denominator: Array) -> Array:  # all (n, k)
@@ -106,6 +125,8 @@ def quotient(numerator: Array, denominator: Array) -> Array:  # all (n, k)
     The floor is far below any number that matters, and far enough above the smallest one
     that the ratio stays finite: a factor's entry that is zero must stay zero, not become NaN.
     """
+    if not on_host(denominator):
+        return numerator / (denominator + tiny(denominator) ** 0.75)
     denominator += np.finfo(denominator.dtype).tiny ** 0.75
     return np.divide(numerator, denominator, out=denominator)
 
@@ -120,17 +141,37 @@ def scaled(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, 
 def multiplied(V: Array, numerator: Array, denominator: Array) -> Array:  # all (n, k)
     """V ∘ √(numerator / denominator), in place of denominator."""
     ratio = quotient(numerator, denominator)
+    if not on_host(ratio):
+        return namespace(ratio).sqrt(ratio) * V
     np.sqrt(ratio, out=ratio)
     ratio *= V
     return ratio
 
 
 def plus(M: Array) -> Array:
-    return np.maximum(M, 0)
+    return namespace(M).maximum(M, 0)
 
 
 def minus(M: Array) -> Array:
-    return np.maximum(-M, 0)
+    return namespace(M).maximum(-M, 0)
+
+
+def taken(V: Array, c: Labels) -> Array:  # (n, k), (n,) -> (n,)
+    """The entry of each row in column c."""
+    if not on_host(V):
+        return namespace(V).take_along_axis(V, c[:, None], axis=1)[:, 0]
+    return V[np.arange(len(V)), c]
+
+
+def one_a_row(V: Array, c: Labels, values: Array) -> Array:  # (n, k), (n,), (n,) -> (n, k)
+    """An array like V that has one value in each row, in column c."""
+    xp = namespace(V)
+    if not on_host(V):
+        columns = xp.arange(V.shape[1], dtype=c.dtype, device=device_of(V))
+        return xp.where(c[:, None] == columns, values[:, None], 0)
+    filled = np.zeros_like(V)
+    filled[np.arange(len(V)), c] = values
+    return filled
 
 
 def flushed(V: Array) -> Array:  # (n, k)
@@ -139,5 +180,7 @@ def flushed(V: Array) -> Array:  # (n, k)
     Multiplicative rules drive entries towards zero for ever; their products would become
     subnormal numbers, with which processors compute several times slower.
     """
+    if not on_host(V):
+        return without_tiny(V)
     np.copyto(V, 0, where=np.sqrt(np.finfo(V.dtype).tiny) > V)
     return V

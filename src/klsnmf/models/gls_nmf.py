@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .._typing import Array
 from ..grams import Operator
-from ..graphs import Graph
+from ..graphs import DeviceGraph, Graph
 from .base import State, inner
 from .ls_nmf import KLSNMF, SymmetricKLSNMF
 from .signed import SignedKLSNMF
@@ -23,7 +23,7 @@ from .signed import SignedKLSNMF
 class GLSNMF(KLSNMF):
     """The rules as the paper's derivation gives them: γAG attracts, γ Deg G repels."""
 
-    graph: Graph
+    graph: Graph | DeviceGraph
     gamma: float
 
     def products(self) -> dict[str, tuple[Operator, str]]:

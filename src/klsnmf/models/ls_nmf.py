@@ -15,11 +15,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._typing import Array, Labels
+from ..devices import namespace
 from ..grams import Gram, Operator
-from .base import State, column_inner, dot, flushed, inner, multiplied, square, sym
+from .base import (
+    State,
+    column_inner,
+    dot,
+    flushed,
+    inner,
+    multiplied,
+    one_a_row,
+    plus,
+    square,
+    sym,
+    taken,
+)
 
 
 @dataclass(frozen=True)
@@ -62,12 +73,13 @@ class LSNMF:
         half the square of its score, so the largest score names its cluster. Unlike the
         largest entry of G it says something about samples whose row of G is zero.
         """
-        C = column_inner(s.W, s.KW)
+        C, xp = column_inner(s.W, s.KW), namespace(s.W)
         b = s.KW - self.local(s.W, s.KW)
-        return np.divide(b, np.sqrt(np.maximum(C, 0)), out=np.full_like(b, -np.inf), where=C > 0)
+        b /= xp.sqrt(xp.where(C > 0, C, 1))
+        return b if xp.all(C > 0) else xp.where(C > 0, b, -xp.inf)
 
     def labels(self, s: State) -> Labels:  # (n,)
-        return np.argmax(self.scores(s), axis=1)
+        return namespace(s.W).argmax(self.scores(s), axis=1)
 
     def settled(self, s: State) -> bool:
         """A loss that stands still is all that is waited for."""
@@ -79,10 +91,12 @@ class LSNMF:
 
     def collapse(self, s: State) -> str:
         """λ is too large where most samples are better off with no prototype at all."""
+        xp = namespace(s.W)
         known = self.K.diagonal > 0  # a sample of length zero fits no cluster whatever λ is
-        if self.lam == 0 or not known.any():
+        if self.lam == 0 or not xp.any(known):
             return ""
-        lost = np.mean(self.scores(s)[known].max(axis=1) <= 0)
+        alone = known & (xp.max(self.scores(s), axis=1) <= 0)
+        lost = int(xp.count_nonzero(alone)) / int(xp.count_nonzero(known))
         return f"{lost:.0%} of the samples fit no cluster" if lost > 0.5 else ""
 
 
@@ -105,18 +119,20 @@ class KLSNMF(LSNMF):
 
     def repulsion(self, s: State) -> Array:
         """The part of ∂f/∂G that pushes entries of G down: λDW."""
-        return self.local(s.W, s.KW) if self.lam else np.zeros_like(s.KW)
+        return self.local(s.W, s.KW) if self.lam else namespace(s.KW).zeros_like(s.KW)
 
     def labels(self, s: State) -> Labels:
         """The largest entry of a row of G, as in the paper; of the scores if the row is zero."""
-        return np.where(s.G.any(axis=1), np.argmax(s.G, axis=1), super().labels(s))
+        xp = namespace(s.G)
+        return xp.where(xp.any(s.G, axis=1), xp.argmax(s.G, axis=1), super().labels(s))
 
     def runaway(self, s: State) -> str:
         """E = GᵀKW - λGᵀDW, the multiplier of GᵀG = I, has turned negative: G grows for ever."""
-        large = column_inner(s.G, s.G) > 1e6 * len(s.G)
-        if large.any():
+        xp = namespace(s.G)
+        large = column_inner(s.G, s.G) > 1e6 * s.G.shape[0]
+        if xp.any(large):
             E = column_inner(s.G, self.attraction(s) - self.repulsion(s))
-            if np.any(E[large] < 0):
+            if xp.any(large & (E < 0)):
                 return "G grows without bound"
         return ""
 
@@ -156,21 +172,22 @@ class ExactKLSNMF(LSNMF):
 
         That does not change f, as its column of G is zero, and the next G step lowers it.
         """
-        W = super().update_W(s)
-        empty = np.flatnonzero(~s.G.any(axis=0))
-        if empty.size:
-            best = self.scores(s).max(axis=1)
-            explained = best * np.abs(best)  # with its sign: samples that nothing explains differ
-            worst = np.argsort(explained - self.K.diagonal, kind="stable")[: empty.size]
-            W[:, empty] = 0
-            W[worst, empty] = 1
+        W, xp = super().update_W(s), namespace(s.G)
+        used = xp.any(s.G, axis=0)
+        if not xp.all(used):
+            best = xp.max(self.scores(s), axis=1)
+            explained = best * xp.abs(best)  # with its sign: samples that nothing explains differ
+            worst = xp.argsort(explained - self.K.diagonal, stable=True)
+            empty = [k for k in range(W.shape[1]) if not used[k]]
+            for rank, k in enumerate(empty):
+                W[:, k] = 0
+                W[int(worst[rank]), k] = 1
         return W
 
     def update_G(self, s: State) -> Array:
         """G_ic = max(0, b_ic) / C_cc for c = argmax_k b_ik/√C_kk, with b and C as in `scores`."""
-        scores = self.scores(s)
-        rows, c = np.arange(len(scores)), np.argmax(scores, axis=1)
-        root_C = np.sqrt(column_inner(s.W, s.KW))[c]
-        best = np.zeros_like(s.G)
-        best[rows, c] = np.maximum(scores[rows, c], 0) / np.where(root_C > 0, root_C, 1)
-        return best
+        scores, xp = self.scores(s), namespace(s.W)
+        c = xp.argmax(scores, axis=1)
+        root_C = xp.take(xp.sqrt(column_inner(s.W, s.KW)), c)
+        best = plus(taken(scores, c)) / xp.where(root_C > 0, root_C, 1)
+        return one_a_row(s.G, c, best)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .._typing import Array, Labels
+from ..devices import namespace
+from .base import one_a_row, plus, taken
 
 #: Sweeps over the columns at most, and the change that is none, in `coefficients`.
 _SWEEPS = 1000
@@ -37,36 +37,38 @@ class NewSamples:
     lam: float
     exact: bool
 
+    @property
+    def own(self) -> Array:  # (k,)
+        """The diagonal of C."""
+        return namespace(self.C).linalg.diagonal(self.C)
+
     def gains(self, kW: Array, own: Array) -> Array:  # (m, k), (m,) -> (m, k)
         """b, from the products kᵀW and k(x, x)."""
         return kW - self.lam * (own[:, None] * self.sums + self.lengths - 2 * kW)
 
     def scores(self, kW: Array, own: Array) -> Array:  # (m, k)
         """b_k / √C_kk; the largest names the cluster, as for the samples of the fit."""
-        C = np.diag(self.C)
-        return np.where(C > 0, self.gains(kW, own) / np.sqrt(np.where(C > 0, C, 1)), -np.inf)
+        C, xp = self.own, namespace(kW)
+        return xp.where(C > 0, self.gains(kW, own) / xp.sqrt(xp.where(C > 0, C, 1)), -xp.inf)
 
     def labels(self, kW: Array, own: Array) -> Labels:  # (m,)
-        return np.argmax(self.scores(kW, own), axis=1)
+        return namespace(kW).argmax(self.scores(kW, own), axis=1)
 
     def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
         """The rows of G: by the exact G step, or as the nonnegative minimum."""
-        C = np.diag(self.C)
-        safe = np.where(C > 0, C, 1)
-        if self.exact:
-            rows, c = np.arange(len(kW)), self.labels(kW, own)
-            G = np.zeros_like(kW)
-            G[rows, c] = np.maximum(self.gains(kW, own)[rows, c], 0) / safe[c]
-            return G
-        # Coordinate descent, a column of all samples at a time: each step is a closed form.
+        C, xp = self.own, namespace(kW)
+        safe = xp.where(C > 0, C, 1)
         b = self.gains(kW, own)
-        G = np.maximum(b / safe, 0) / len(C)
-        for _ in range(_SWEEPS):
-            largest = 0.0
-            for a in np.flatnonzero(C > 0):
-                column = np.maximum(G[:, a] + (b[:, a] - G @ self.C[:, a]) / C[a], 0)
-                largest = max(largest, float(np.abs(column - G[:, a]).max(initial=0)))
-                G[:, a] = column
-            if largest <= _SMALL * float(G.max(initial=0)):
+        if self.exact:
+            c = self.labels(kW, own)
+            return one_a_row(kW, c, plus(taken(b, c)) / xp.take(safe, c))
+        # Coordinate descent, a column of all samples at a time: each step is a closed form.
+        G = plus(b / safe) / C.shape[0]
+        columns = [a for a in range(C.shape[0]) if C[a] > 0]
+        for _ in range(_SWEEPS if G.shape[0] else 0):
+            before = G + 0
+            for a in columns:
+                G[:, a] = plus(G[:, a] + (b[:, a] - G @ self.C[:, a]) / C[a])
+            if float(xp.max(xp.abs(G - before))) <= _SMALL * float(xp.max(G)):
                 break
         return G

@@ -1,0 +1,261 @@
+"""Arrays of other libraries, which stay on their device: tensors of torch, arrays of cupy.
+
+All that knows of other libraries is here: which arrays are theirs, what goes from the host to a
+device and back, and what is refused. The array API standard gives their functions the names that
+numpy's have, so ``xp = namespace(A)`` makes one formula serve all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from . import memory
+
+#: Libraries whose arrays can be written to in place, as the solver does. Arrays of others are
+#: converted to numpy's, as everywhere in scikit-learn.
+LIBRARIES = frozenset({"array_api_strict", "cupy", "dpnp", "torch"})
+
+
+def _library(A: Any) -> str | None:
+    """The library of an array, if it is one of those."""
+    roots = (kind.__module__.partition(".")[0] for kind in type(A).__mro__)
+    return next((root for root in roots if root in LIBRARIES), None)
+
+
+def on_host(A: Any) -> bool:
+    """Whether A is numpy's, scipy's, or anything but an array of another library."""
+    return isinstance(A, np.ndarray) or _library(A) is None
+
+
+def namespace(A: Any) -> Any:
+    """The functions that work on A, named as in numpy."""
+    if isinstance(A, np.ndarray) or on_host(A):
+        return np
+    if find_spec("array_api_compat") is None:
+        raise ImportError(
+            f"Arrays of {_library(A)} need array-api-compat: "
+            'pip install "klsnmf[gpu]", or give numpy arrays.'
+        )
+    return import_module("array_api_compat").array_namespace(A)
+
+
+def device_of(A: Any) -> Any:
+    return import_module("array_api_compat").device(A)
+
+
+def place(A: Any) -> str:
+    """What kind of array A is and where it lives, in words."""
+    library = _library(A)
+    if library is not None:
+        return f"an array of {library} on the device {str(device_of(A))!r}"
+    return "a numpy array" if isinstance(A, np.ndarray) else f"a {type(A).__name__} on the host"
+
+
+def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
+    """Refuse A where it is not at home: of the same library, on the same device."""
+    if on_host(A) and on_host(home):
+        return
+    if _library(A) != _library(home) or device_of(A) != device_of(home):
+        raise ValueError(
+            f"{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
+            "library and device first."
+        )
+
+
+def require_fitted_place(estimator: Any, X: Any, method: str) -> None:
+    """Refuse new samples that are not where the samples of the fit were."""
+    if estimator._on_devices:
+        whose = f"{type(estimator).__name__}.{method}() must use the same namespace as fit(): X"
+        require_same_place(X, whose, estimator.G_, "what it was fitted to")
+
+
+def to_host(A: Any) -> Any:
+    """A as a numpy array; what is on the host already as it is."""
+    library = _library(A)
+    if library is None:
+        return A
+    if library == "torch":
+        return A.detach().cpu().numpy()
+    if library == "cupy":
+        return A.get()
+    return np.asarray(A.to_device(namespace(A).__array_namespace_info__().default_device()))
+
+
+def host_copy(value: Any) -> Any:
+    """A fitted model with numpy arrays in place of all that is on a device; a copy, or itself.
+
+    Its kernel finds neighbours as on the host from then on.
+    """
+    if not on_host(value):
+        return to_host(value)
+    if hasattr(value, "host_copy"):
+        return value.host_copy()
+    if isinstance(value, list | tuple):
+        return type(value)(map(host_copy, value))
+    if not type(value).__module__.startswith("klsnmf."):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: host_copy(getattr(value, f.name)) for f in fields(value)})
+    if on_host(getattr(value, "G_", None)):
+        return value
+    moved = copy(value)
+    for name, part in vars(value).items():
+        setattr(moved, name, host_copy(part))
+    return moved
+
+
+def like(A: Any, home: Any, dtype: Any = None) -> Any:
+    """The host array A as an array of the library and on the device of ``home``; a copy."""
+    if on_host(home):
+        return A
+    if dtype is None and A.dtype == np.float64:
+        dtype = widest(home)
+    return namespace(home).asarray(A, dtype=dtype, device=device_of(home), copy=True)
+
+
+def cast(A: Any, dtype: Any) -> Any:
+    """A with numbers of this type of its own library."""
+    return A.astype(dtype, copy=False) if on_host(A) else namespace(A).astype(A, dtype, copy=False)
+
+
+def precision(A: Any) -> np.dtype[Any]:
+    """numpy's name for the type of A's numbers, float32 or float64."""
+    if on_host(A):
+        return A.dtype
+    return np.dtype(np.float64 if A.dtype == namespace(A).float64 else np.float32)
+
+
+def own_type(dtype: np.dtype[Any], home: Any) -> Any:
+    """The name that the library of ``home`` has for float32 or float64."""
+    return getattr(namespace(home), np.dtype(dtype).name)
+
+
+def widest(home: Any) -> Any:
+    """float64, or float32 on a device that has no float64."""
+    xp = namespace(home)
+    try:
+        xp.zeros(1, dtype=xp.float64, device=device_of(home))
+    except (RuntimeError, TypeError, ValueError):
+        return xp.float32
+    return xp.float64
+
+
+def all_finite(A: Any) -> bool:
+    xp = namespace(A)
+    return bool(xp.all(xp.isfinite(A)))
+
+
+def slices(n: int, step: int) -> Iterator[slice]:
+    """The numbers up to n in parts of ``step``, or 1 if that is none; no part goes beyond n."""
+    step = max(1, step)
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def set_diagonal(A: Any, values: Any) -> None:
+    """Write the diagonal of a square array whose rows lie one after the other."""
+    if on_host(A):
+        np.fill_diagonal(A, values)
+    else:
+        namespace(A).reshape(A, (-1,), copy=False)[:: A.shape[0] + 1] = values
+
+
+def smallest(A: Any, m: int) -> Any:  # (n, p) -> (n, m)
+    """The m smallest entries of each row, in ascending order."""
+    xp = namespace(A)
+    if _library(A) == "torch":  # it need not sort the others
+        return xp.topk(A, m, dim=1, largest=False).values
+    return xp.sort(A, axis=1)[:, :m]
+
+
+def unit_rows(X: Any) -> Any:
+    """X with rows of length 1; rows of zeros stay."""
+    xp = namespace(X)
+    length = xp.sqrt(xp.sum(X * X, axis=1))[:, None]
+    return X / xp.where(length > 0, length, 1)
+
+
+def tiny(A: Any) -> float:
+    """The smallest number of full precision of A's type."""
+    return namespace(A).finfo(A.dtype).smallest_normal
+
+
+def without_tiny(A: Any) -> Any:
+    """A ≥ 0 with zero in place of numbers whose products would be subnormal; in place of A."""
+    floor = tiny(A) ** 0.5
+    if not on_host(A):
+        return namespace(A).where(floor >= A, 0, A)
+    A *= floor < A
+    return A
+
+
+def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X checked as ``checks.as_numbers`` does for arrays of the host, on its device.
+
+    float64 and float32 stay; shorter floats become float32, integers and bools float64.
+    """
+    name, xp = type(estimator).__name__, namespace(X)
+    if _library(X) == "torch":
+        X = X.detach()
+        if X.device.type == "meta":
+            raise ValueError(
+                "X is on torch's device 'meta', which holds no numbers: give a tensor on a device "
+                "that does, such as 'cpu'."
+            )
+        if X.layout is not xp.strided:
+            raise ValueError(
+                f"X is a tensor of torch in sparse form, which {name} does not take: give "
+                "X.to_dense(), or a sparse matrix of scipy."
+            )
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: X has numbers of type {X.dtype}.")
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, and X has shape {tuple(X.shape)}. Reshape your data: it must have "
+            "shape (n_samples, n_features)."
+        )
+    for count, what in zip(X.shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
+                f"required by {name}."
+            )
+    if X.dtype not in (xp.float32, xp.float64):
+        X = cast(X, xp.float32 if xp.isdtype(X.dtype, "real floating") else widest(X))
+    if not all_finite(X):
+        if not xp.any(xp.isnan(X)):
+            raise ValueError(f"Input X contains infinity or a value too large for {X.dtype}.")
+        raise ValueError(
+            f"Input X contains NaN, and {name} knows no missing values: fill them in, or leave "
+            "their rows or columns out."
+        )
+    return validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def require_memory(
+    home: Any, arrays: int, what: str, remedy: str, limit: float | None = None
+) -> float:
+    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
+
+    There are n rows in ``home``, on the device.
+    """
+    n = home.shape[0]
+    size = arrays * float(n) ** 2 * precision(home).itemsize
+    memory.require(size, f"{what} of {n} samples", remedy, limit, free=_free_memory(home))
+    return size / 1e9
+
+
+def _free_memory(home: Any) -> int | None:
+    """Bytes that are free on the device; those of the host where the device does not tell."""
+    if _library(home) == "torch" and home.device.type == "cuda":
+        return int(namespace(home).cuda.mem_get_info(home.device)[0])
+    if _library(home) == "cupy":
+        return int(home.device.mem_info[0])
+    return memory.available()
