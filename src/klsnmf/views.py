@@ -14,8 +14,8 @@ from ._typing import Matrix
 from .checks import (
     check_definite,
     check_device_graph,
-    check_graph,
     check_gram,
+    check_graph,
     precomputed_gram,
 )
 from .device_kernels import fit_device_kernel
