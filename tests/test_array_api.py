@@ -289,6 +289,7 @@ def test_no_more_than_the_device_has_room_for(monkeypatch):
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    devices._compat.cache_clear()
     monkeypatch.setattr(devices, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'array_api_strict .*pip install "klsnmf\[gpu\]"'):
         KLSNMF(3).fit(away(IRIS))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -26,8 +27,25 @@ LIBRARIES = frozenset({"array_api_strict", "cupy", "dpnp", "torch"})
 
 def _library(A: Any) -> str | None:
     """The library of an array, if it is one of those."""
-    roots = (kind.__module__.partition(".")[0] for kind in type(A).__mro__)
+    kind: Any = type(A)
+    return _library_of(kind)
+
+
+@cache
+def _library_of(kind: type) -> str | None:
+    roots = (parent.__module__.partition(".")[0] for parent in kind.__mro__)
     return next((root for root in roots if root in LIBRARIES), None)
+
+
+@cache
+def _compat(library: str) -> Any:
+    """array-api-compat, which smooths out what libraries do differently."""
+    if find_spec("array_api_compat") is None:
+        raise ImportError(
+            f"Arrays of {library} need array-api-compat: "
+            'pip install "klsnmf[gpu]", or give numpy arrays.'
+        )
+    return import_module("array_api_compat")
 
 
 def on_host(A: Any) -> bool:
@@ -39,16 +57,11 @@ def namespace(A: Any) -> Any:
     """The functions that work on A, named as in numpy."""
     if isinstance(A, np.ndarray) or on_host(A):
         return np
-    if find_spec("array_api_compat") is None:
-        raise ImportError(
-            f"Arrays of {_library(A)} need array-api-compat: "
-            'pip install "klsnmf[gpu]", or give numpy arrays.'
-        )
-    return import_module("array_api_compat").array_namespace(A)
+    return _compat(_library(A) or "").array_namespace(A)
 
 
 def device_of(A: Any) -> Any:
-    return import_module("array_api_compat").device(A)
+    return _compat(_library(A) or "").device(A)
 
 
 def place(A: Any) -> str:
