@@ -24,7 +24,7 @@ METHODS = {
     "MiniBatchKMeans": 10**6,
     "KMeans": 10**6,
     "NMF": 10**6,
-    "SpectralClustering": 30_000,
+    "SpectralClustering": 10_000,
 }
 
 DENSE_SIZES = (500, 1000, 2000, 4000, 8000, 16_000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from klsnmf.grams import DenseGram
-from klsnmf.sizing import needs
+from klsnmf.sizing import PASSES, needs
 
 
 def test_memory_is_that_of_the_arrays():
@@ -45,3 +45,9 @@ def test_a_slow_part_decides():
     assert needs(**dense, **fast).seconds == 0
     for part in fast:
         assert needs(**dense, **(fast | {part: 1e9})).seconds > 0
+
+
+def test_rules_cost_memory_traffic_at_the_client():
+    fast = {"flops": np.inf, "network": np.inf, "memory_bandwidth": 1e10}
+    one, two = (needs(10**6, 50, 10, fits=fits, **fast).seconds for fits in (4, 8))
+    assert two - one == pytest.approx(PASSES * 10**6 * 10 * 4 * 4 / 1e10)

@@ -9,6 +9,10 @@ from .graphs import SURPLUS
 from .plans import BYTES_PER_NEIGHBOR
 from .spectra import SPARE
 
+#: How often an iteration goes through the memory of a factor of every fit, besides its products:
+#: the two rules, how much they change, and the objective.
+PASSES = 70
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -59,6 +63,7 @@ def needs(
     X, V = float(n) * p * itemsize, float(n) * k * fits * itemsize
     compare = 2.0 * n * n * p / (workers * flops)  # every pair of samples, exactly
     factors = 4 * V  # W, G, KW and KG
+    steps = PASSES * V / memory_bandwidth  # at the client
     sent = X * workers
     if neighbors is None:
         K = float(n) ** 2 * itemsize / workers
@@ -70,7 +75,7 @@ def needs(
             traffic=2 * V * (workers + 1),
             first_seconds=compare + 2 * X / network,
             # V leaves the client and comes to every worker; KV comes back.
-            seconds=2 * (max(work, K / memory_bandwidth) + 3 * V / network),
+            seconds=2 * (max(work, K / memory_bandwidth) + 3 * V / network) + steps,
         )
     m = how_many_vectors(n, k)
     found = float(n) * (neighbors + SURPLUS) * 8  # indices
@@ -84,5 +89,5 @@ def needs(
         first_traffic=sent + found,
         traffic=0.0,
         first_seconds=compare + (2 * X + found) / network,
-        seconds=2 * max(work, 2 * features / memory_bandwidth),
+        seconds=2 * max(work, 2 * features / memory_bandwidth) + steps,
     )
