@@ -134,7 +134,10 @@ class Gram(Operator):
             DV += (2 * scale * float(d[0])) * column_sums(V)
         else:
             DV += scale * (d @ V)
-            DV += d[:, None] * (scale * column_sums(V))
+            # Transposed where V is: an array in the other memory order is slow to add.
+            flat = not on_host(V) or V.flags.c_contiguous
+            sums = scale * column_sums(V)
+            DV += d[:, None] * sums if flat else (sums[:, None] * d).T
         return np.abs(DV, out=DV) if on_host(DV) else xp.abs(DV)
 
     def total_distance(self, W: Array, G: Array, WKG: float) -> float:
