@@ -2,7 +2,7 @@
 
 from data_sets import _row, _Written
 
-from klsnmf.sizing import needs
+from klsnmf.sizing import in_bytes, in_time, needs
 
 #: Samples, neighbours (None for a dense kernel) and workers.
 _ROWS = [
@@ -30,28 +30,14 @@ class SizingTable(_Written):
                     f"{n:,}",
                     kernel,
                     workers,
-                    _bytes(found.worker_memory),
-                    _bytes(found.client_memory),
-                    _bytes(found.first_traffic),
-                    _bytes(found.traffic),
-                    _seconds(found.first_seconds),
-                    _seconds(found.seconds),
+                    in_bytes(found.worker_memory),
+                    in_bytes(found.client_memory),
+                    in_bytes(found.first_traffic),
+                    in_bytes(found.traffic),
+                    in_time(found.first_seconds),
+                    in_time(found.seconds),
                 ]
             )
-
-
-def _bytes(count):
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if count >= size:
-            return f"{count / size:.{0 if count >= 10 * size else 1}f} {unit}"
-    return "none"
-
-
-def _seconds(count):
-    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if count >= 2 * size:
-            return f"{count / size:.2g} {unit}"
-    return f"{count:.2g} s"
 
 
 def setup(app):

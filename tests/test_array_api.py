@@ -244,6 +244,17 @@ def test_unusable_numbers(X, match):
         KLSNMF(3).fit(away(X))
 
 
+@pytest.mark.parametrize("kernel", ["self-tuning", "rbf", "cosine"])
+@pytest.mark.parametrize(("fitted", "new"), [("float32", "float64"), ("float64", "float32")])
+def test_new_samples_of_another_type(kernel, fitted, new):
+    X = IRIS + 1
+    model = KLSNMF(3, kernel=kernel, **QUICK).fit(away(X.astype(fitted)))
+    found = model.predict(away(X.astype(new)))
+    assert np.mean(devices.to_host(found) == devices.to_host(model.labels_)) > 0.98
+    assert model.transform(away(X.astype(new))).dtype == model.G_.dtype
+    assert model.predict(away(X.astype(np.int64))).shape == found.shape
+
+
 def test_other_numbers_become_floats():
     counts = np.round(10 * IRIS).astype(np.int32)
     model = KLSNMF(3, kernel="rbf", **QUICK).fit(away(counts))

@@ -606,7 +606,7 @@ def test_a_folder_that_vanishes(tmp_path, monkeypatch):
     model = KLSNMF(K, checkpoint=folder / "fit.npz", callback=vanish, **QUICK)
     with pytest.warns(RuntimeWarning, match=r"No such file or directory\); the fit goes on\.$"):
         model.fit(X)
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*here\. Make it, or name"):
+    with pytest.raises(ValueError, match=r"there is no folder .*here\. Make it, or name"):
         model.fit(X)
 
 

@@ -19,3 +19,11 @@ def test_every_public_name_is_there():
     assert set(klsnmf.__all__) <= set(dir(klsnmf))
     with pytest.raises(AttributeError, match="no attribute 'Clusters'"):
         _ = klsnmf.Clusters
+
+
+@pytest.mark.parametrize("module", ["klsnmf", "klsnmf.cli"])
+def test_the_package_runs_as_the_command(module):
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("klsnmf, version")

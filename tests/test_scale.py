@@ -13,7 +13,7 @@ from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, spectra
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
 from klsnmf.metrics import accuracy
-from klsnmf.plans import make_plan
+from klsnmf.plans import choose_search, make_plan
 
 SEEDS = range(3)
 
@@ -239,3 +239,11 @@ def test_filtered_iteration_finds_crowded_eigenvalues(dtype):
     np.testing.assert_allclose(values, expected, atol=1e-5)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
     assert np.abs(S @ vectors - vectors * values).max() < 1e-2
+
+
+def test_workers_search_exactly_unless_told_otherwise():
+    shape = (10**7, 50)
+    assert choose_search(shape, "auto", by_workers=True) == (
+        False,
+        "neighbours, where needed, found exactly, by the workers",
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from klsnmf.grams import DenseGram
+from klsnmf.inits import how_many_starts
 from klsnmf.sizing import PASSES, needs
 
 
@@ -12,7 +13,9 @@ def test_memory_is_that_of_the_arrays():
     gram = DenseGram(np.eye(n, dtype=np.float32))
     X, stack = np.empty((n, p), np.float32), gram.stack(fits, n, k)
     found = needs(n, p, k, neighbors=None, fits=fits, workers=workers)
-    assert found.client_memory == X.nbytes + 4 * stack.nbytes
+    starts = how_many_starts(n, k, 2.0 * n * n, p)
+    assert starts > fits
+    assert found.client_memory == X.nbytes + 4 * stack.nbytes * starts / fits
     assert found.worker_memory == X.nbytes + gram.K.nbytes / workers + 2 * stack.nbytes
     # V to all workers and KV back, for W and for G.
     assert found.traffic == 2 * (workers + 1) * stack.nbytes
@@ -51,3 +54,14 @@ def test_rules_cost_memory_traffic_at_the_client():
     fast = {"flops": np.inf, "network": np.inf, "memory_bandwidth": 1e10}
     one, two = (needs(10**6, 50, 10, fits=fits, **fast).seconds for fits in (4, 8))
     assert two - one == pytest.approx(PASSES * 10**6 * 10 * 4 * 4 / 1e10)
+
+
+@pytest.mark.parametrize("wrong", [{"workers": 0}, {"fits": 0}, {"n": 0}])
+def test_nothing_is_no_size(wrong):
+    with pytest.raises(ValueError, match="must be 1 or more"):
+        needs(**{"n": 1000, "p": 5, "k": 3, **wrong})
+
+
+def test_a_size_in_words():
+    assert "2.1 GB a worker" in str(needs(10**7, 50, 10))
+    assert "none an iteration" in str(needs(10**7, 50, 10))

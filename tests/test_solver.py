@@ -186,3 +186,13 @@ def test_the_callback_is_told_how_far_it_is():
     assert all(progress.fits == 2 for progress in seen)
     assert [progress.running for progress in seen] == [2, 2, 2, 2, 0]
     assert all(np.isfinite(progress.objective) for progress in seen)
+
+
+def test_the_lowest_objective_does_not_rise_when_a_fit_leaves():
+    K, starts, seen = kernel(0), some_starts(30, 3, 4), []
+    # One has nothing left to do: it leaves first, and with the lowest objective.
+    starts[0] = solve([LSNMF(K)], starts[:1], max_iter=2000, tol=1e-9)[0].factors
+    solve([LSNMF(K)] * 4, starts, max_iter=200, tol=1e-5, callback=seen.append)
+    assert len({progress.running for progress in seen}) > 1
+    lowest = [progress.objective for progress in seen]
+    assert np.all(np.diff(lowest) <= 1e-9 * lowest[0])

@@ -90,7 +90,7 @@ def journal_of(estimators: Sequence[Any], X: Matrix) -> Journal:
         )
     path = Path(os.path.abspath(first.checkpoint))
     if not path.parent.is_dir():
-        raise FileNotFoundError(
+        raise CheckpointError(
             f"checkpoint={os.fspath(first.checkpoint)!r} cannot be written: there is no folder "
             f"{path.parent}. Make it, or name another file."
         )
@@ -181,7 +181,11 @@ class _FileJournal(Journal):
             return
         if not self.written:
             self._write()
-        if self.kept and self.written and not isinstance(error, CheckpointError):
+        if isinstance(error, CheckpointError):
+            return
+        if not self.entries:
+            error.add_note("No iteration was done yet, so there is no checkpoint.")
+        elif self.kept and self.written:
             error.add_note(
                 f"The checkpoint {self.path} has the fit {self.standing}: the same fit goes on "
                 "from there."

@@ -188,7 +188,7 @@ def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, 
     """Shape, order and type that the header claims, and the number of bytes read for it."""
     start = stream.read(8)
     if start[:6] != b"\x93NUMPY" or start[6:] not in (b"\x01\x00", b"\x02\x00"):
-        raise UnsafeFileError(f"{where} is no .npy array of version 1 or 2.")
+        raise UnsafeFileError(f"{where} is no .npy array of version 1 or 2: numpy.save makes one.")
     # The length is checked here because numpy reads a header of any length before it complains.
     length = stream.read(2 if start[6] == 1 else 4)
     n = int.from_bytes(length, "little")

@@ -57,7 +57,7 @@ def make_plan(
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
-    approximate, how = choose_search(shape, neighbor_search)
+    approximate, how = choose_search(shape, neighbor_search, by_workers=room is not None)
     if n_neighbors is not None and not callable(kernel):
         if gram != "auto":
             raise ValueError(
@@ -121,9 +121,13 @@ def _on_workers(n: int, itemsize: int, room: float) -> str:
     return f"dense kernel of {size / 1e9:.2g} GB, in blocks of rows on the workers"
 
 
-def choose_search(shape: tuple[int, int], search: str) -> tuple[bool, str]:
+def choose_search(
+    shape: tuple[int, int], search: str, *, by_workers: bool = False
+) -> tuple[bool, str]:
     """Whether neighbours are found approximately, and a sentence about it."""
     n, p = shape
+    if by_workers and search != "approximate":
+        return False, "neighbours, where needed, found exactly, by the workers"
     installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p > _EXACT_WORK
     if search == "approximate" and not installed:

@@ -194,6 +194,8 @@ class LocalSimilarityNMF(
         check_is_fitted(self)
         devices.require_fitted_place(self, X, method)
         X = as_numbers(self, here(X), reset=False)
+        if not on_host(X):  # other libraries multiply arrays of one type only
+            X = cast(X, self.W_.dtype)
         return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
 
     def similarity(self, i: int) -> Array:

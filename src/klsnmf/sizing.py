@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .grams.spectral import how_many_vectors
 from .graphs import SURPLUS
+from .inits import how_many_starts
 from .plans import BYTES_PER_NEIGHBOR
 from .spectra import SPARE
 
@@ -32,6 +33,30 @@ class Needs:
     first_seconds: float
     seconds: float
 
+    def __str__(self) -> str:
+        return (
+            f"memory: {in_bytes(self.worker_memory)} a worker, {in_bytes(self.client_memory)} at "
+            f"the client; network: {in_bytes(self.first_traffic)} until K is known, "
+            f"{in_bytes(self.traffic)} an iteration; time: {in_time(self.first_seconds)} until K "
+            f"is known, {in_time(self.seconds)} an iteration"
+        )
+
+
+def in_bytes(count: float) -> str:
+    """Bytes for people."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.{0 if count >= 10 * size else 1}f} {unit}"
+    return "less than a MB" if count else "none"
+
+
+def in_time(seconds: float) -> str:
+    """Seconds for people."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"
+
 
 def needs(
     n: int,
@@ -52,7 +77,8 @@ def needs(
     ----------
     n, p, k : samples, features and clusters
     neighbors : neighbours of a sample in a sparse and diffused kernel; None for a dense kernel
-    fits : starts that are fitted to the end, side by side
+    fits : starts that are fitted to the end, side by side. As many as ``n_init="auto"`` takes are
+        compared before, in three steps; the memory at the client has room for them.
     workers : processes that share the work; X is held, or read, by each
     itemsize : bytes of a number: 4 for float32
     flops, memory_bandwidth : operations, and bytes of memory, per second of one worker, or of the
@@ -60,9 +86,13 @@ def needs(
     network : bytes per second of the connection of one machine. Workers pass on to each other what
         all of them need, so that each connection carries it once.
     """
+    counts = {"n": n, "p": p, "k": k, "fits": fits, "workers": workers, "itemsize": itemsize}
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"{name}={count!r} must be 1 or more.")
     X, V = float(n) * p * itemsize, float(n) * k * fits * itemsize
     compare = 2.0 * n * n * p / (workers * flops)  # every pair of samples, exactly
-    factors = 4 * V  # W, G, KW and KG
+    factors = 4 * V / fits  # W, G, KW and KG of one fit
     steps = PASSES * V / memory_bandwidth  # at the client
     sent = X * workers
     if neighbors is None:
@@ -70,7 +100,7 @@ def needs(
         work = 2.0 * n * n * k * fits / (workers * flops)
         return Needs(
             worker_memory=X + K + 2 * V,
-            client_memory=X + factors,
+            client_memory=X + factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p)),
             first_traffic=sent,
             traffic=2 * V * (workers + 1),
             first_seconds=compare + 2 * X / network,
@@ -82,6 +112,7 @@ def needs(
     graph = float(n) * neighbors * BYTES_PER_NEIGHBOR
     vectors = 6.0 * n * (m + SPARE) * itemsize
     features = float(n) * m * itemsize
+    factors *= max(fits, how_many_starts(n, k, 4.0 * n * m, p))
     work = 4.0 * n * m * k * fits / flops
     return Needs(
         worker_memory=X + found / workers,

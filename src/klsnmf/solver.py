@@ -42,7 +42,7 @@ class Progress:
     phase : the solver at work; "auto" has two, one after the other
     iteration, max_iter : how far the loop is in this phase
     running, fits : how many fits go on, of how many
-    objective : the lowest loss of the fits that took part in this iteration
+    objective : the lowest loss so far of the fits that did not collapse
     """
 
     phase: str
@@ -313,6 +313,7 @@ class _Batch:
         return done
 
     def progress(self, iteration: int, max_iter: int, phase: str) -> Progress:
-        best = min(fit.losses[-1] for fit in self.running)
+        sound = [fit for fit in self.fits if fit.status is not Status.COLLAPSED]
+        best = min(fit.losses[-1] for fit in sound or self.fits)
         running = sum(fit.status is None for fit in self.running)
         return Progress(phase, iteration, max_iter, running, len(self.fits), best)

@@ -79,7 +79,8 @@ class Workers:
         self.client = client
         if not isinstance(client, self.distributed.Client) or client.asynchronous:
             raise TypeError(
-                f"engine={client!r} must be a distributed.Client that is not asynchronous."
+                f"engine={client!r} must be a distributed.Client, such as "
+                'Client("tcp://host:8786"), and not an asynchronous one.'
             )
         if client.status != "running":
             raise ClusterError(

@@ -1,0 +1,5 @@
+"""``python -m klsnmf`` is the command ``klsnmf``."""
+
+from .cli import main
+
+main()
