@@ -28,7 +28,7 @@ demo: $(VENV)/.installed-demo ## cluster handwritten digits: a picture, and a re
 	@echo "Look at digits.png and digits-clusters/report.html. Your own data: $(VENV)/bin/klsnmf cluster --help"
 
 .PHONY: test
-test: $(VENV)/.installed-test ## run the tests
+test: $(VENV)/.installed-test-arrays ## run the tests
 	$(VENV)/bin/python -m pytest $(PARALLEL)
 
 .PHONY: lint

@@ -223,7 +223,7 @@ def test_screening_in_single_precision():
     rough = DenseGram(K).in_single_precision()
     assert rough.dtype == np.float32
     np.testing.assert_allclose(rough.K, K, rtol=1e-6)
-    lazy = DiffusedGram(diffuse(SparseGram(sparse.csr_array(K)), 4)[1])
+    lazy = DiffusedGram(diffuse(SparseGram(sparse.csr_array(K)), 4, 3)[1])
     assert lazy.in_single_precision().dtype == np.float32
     np.testing.assert_allclose(
         lazy.in_single_precision().dot(np.eye(50, dtype=np.float32)),

@@ -6,12 +6,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
+from klsnmf import KLSNMF
 from klsnmf.grams import (
     DenseGram,
     LowRankGram,
     SparseGram,
+    SpectralDiffusion,
     TiledGram,
     diffuse,
 )
@@ -215,8 +218,6 @@ class TestTiledKernels(GramContract):
 class TestLowRank(GramContract):
     """K = ΦΦᵀ + diag(δ)."""
 
-    squares: ClassVar = {"rtol": 0.5}  # from random signs, where Φ is sparse
-
     @pytest.fixture(params=["nonnegative", "signed", "sparse", "with a diagonal"])
     def K(self, request, dtype):
         self.X = samples(request.param, dtype)
@@ -264,32 +265,49 @@ class TestDiffusedAlongEigenvectors(GramContract):
         return diffuse_along_eigenvectors(self.base, 3)[0]
 
 
-@pytest.mark.parametrize("base", ["tiled", "low-rank", "sparse"])
-def test_any_gram_can_be_diffused(base, monkeypatch):
-    """Where rows of S^(t/2) cannot be had, their lengths come from random signs."""
-    monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 0)
-    monkeypatch.setattr("klsnmf.grams.diffused._MOST_ENTRIES", 0)
-    rng = np.random.default_rng(0)
-    X = rng.random((40, 6))
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("steps", [2, 4, 8])
+@pytest.mark.parametrize("base", ["dense", "tiled", "low-rank", "sparse"])
+def test_any_gram_can_be_diffused(base, steps, many, monkeypatch):
+    """Its diagonal is exactly 1 too: distances, and with them the objective, depend on it.
+
+    With many samples the way is another: along eigenvectors, where there is no exact diagonal.
+    """
+    if many:
+        monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 0)
+        monkeypatch.setattr("klsnmf.grams.diffused._MOST_ENTRIES", 0)
+        monkeypatch.setattr("klsnmf.grams.diffused._MOST_SQUARED", 0)
+    X = np.random.default_rng(0).random((40, 6))
     K = X @ X.T
     gram = {
+        "dense": DenseGram(K),
         "tiled": TiledGram(TilesOfMatrix(K)),
         "low-rank": LowRankGram(X),
         "sparse": SparseGram(sparse.csr_array(K)),
     }[base]
-    for steps in (2, 4):
-        found, diffusion = diffuse(gram, steps)
-        truth = naive.diffused(K, steps)
-        scale = np.diag(found.dot(np.eye(40)))
-        np.testing.assert_allclose(scale, 1, atol=0.4)
-        if steps == 2 and base != "sparse":
-            np.testing.assert_allclose(scale, 1)
-        exact = found.dot(np.eye(40)) / np.sqrt(scale * scale[:, None])
-        np.testing.assert_allclose(exact, truth, rtol=1e-6)
-        np.testing.assert_allclose(
-            diffusion.lengths(sparse.csr_array(np.eye(40)[:3])),
-            np.square(np.linalg.matrix_power(naive.normalized(K), steps // 2 - 1)[:3]).sum(axis=1),
-        )
+    found, diffusion = diffuse(gram, steps, 3)
+    matrix = found.dot(np.eye(40))
+    np.testing.assert_allclose(np.diag(matrix), found.diagonal, rtol=1e-9)
+    # The rank of K is 6: eigenvectors leave nothing out, but for how well they are known.
+    close = {"rtol": 1e-3} if isinstance(diffusion, SpectralDiffusion) else {"rtol": 1e-6}
+    np.testing.assert_allclose(matrix, naive.diffused(K, steps), **close)
+    np.testing.assert_allclose(
+        diffusion.lengths(sparse.csr_array(naive.normalized(K)[:3])),
+        np.square(np.linalg.matrix_power(naive.normalized(K), steps // 2)[:3]).sum(axis=1),
+        **close,
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("steps", [2, 4, 8, "auto"])
+def test_tiles_are_diffused_as_the_array(steps):
+    X = load_digits().data[:150]
+    options = {"kernel": "rbf", "n_neighbors": None, "random_state": 0, "n_init": 4}
+    array, tiles = (
+        KLSNMF(5, gram=gram, diffusion=steps, **options).fit(X) for gram in ("dense", "tiled")
+    )
+    np.testing.assert_array_equal(array.labels_, tiles.labels_)
+    assert tiles.objective_ == pytest.approx(array.objective_, rel=1e-6)
 
 
 @pytest.mark.parametrize("form", [DenseGram, lambda K: SparseGram(sparse.csr_array(K))])

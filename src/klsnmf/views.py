@@ -140,7 +140,7 @@ class KernelParameters(BaseEstimator):
             devices.require_memory(
                 base.K, 5, "Diffusion", "Set diffusion=0, or fit a part of the rows."
             )
-        K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps)
+        K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps, k)
         if self.verbose:
             way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
             print(f"{diffusion.steps} steps of diffusion, by {way}")

@@ -17,7 +17,7 @@ from scipy import sparse
 from .. import memory
 from .._typing import Array
 from ..devices import cast, namespace, on_host, set_diagonal, to_host, without_tiny
-from .base import COLUMNS, Gram, multiply_wide
+from .base import Gram, multiply_wide
 from .dense import DenseGram
 from .device import gram_of
 from .sparse import SparseGram, times
@@ -46,11 +46,10 @@ _FEW_STEPS = 16
 #: A power of S with more than this share of its entries filled is kept dense.
 _FILLED = 0.1
 
-#: Rows of S^(t/2) computed together when only their lengths are wanted, entries of S^(t/2) that
-#: are not too many for that, and columns of random signs in its place: 6 % of error in the mean.
+#: Rows of S^(t/2) computed together when only their lengths are wanted, and entries of S^(t/2)
+#: that are not too many for that.
 _ROWS = 2048
 _MOST_ENTRIES = 2e9
-_PROBES = 512
 
 
 @dataclass(frozen=True)
@@ -153,14 +152,22 @@ class DiffusedGram(Gram):
         return 0.0
 
 
-def diffuse(K: Gram, steps: int) -> tuple[Gram, Diffusion]:
-    """The Gram of K_t for K ≥ 0 and an even t; formed where that is faster."""
+def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion]:
+    """The Gram of K_t for K ≥ 0 and an even t; formed where that is faster.
+
+    Distances are small differences, so the diagonal of S^t must be exact. Where it cannot be had
+    the steps are taken along the eigenvectors that k clusters need, which know their own diagonal.
+    """
     if steps < 2 or steps % 2:
         raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
+    K = _at_hand(K)
     S, degrees = normalized(K)
-    if not _worth_forming(S, steps):
-        return _lazy(S, degrees, steps)
-    return _formed(S, degrees, steps, power(S, steps // 2))
+    if _worth_forming(S, steps):
+        return _formed(S, degrees, steps, power(S, steps // 2))
+    diagonal = _diagonal_of_power(S, steps)
+    if diagonal is None:
+        return diffuse_along_eigenvectors(K, k, steps)
+    return _lazy(S, degrees, steps, diagonal)
 
 
 def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, SpectralDiffusion]:
@@ -172,7 +179,7 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     curves hundreds. With too many samples for dense powers of S, so many steps are taken along
     its leading eigenvectors.
     """
-    n = K.shape[0]
+    K, n = _at_hand(K), K.shape[0]
     if not isinstance(K, DenseGram | SparseGram) or (n > _MOST_SQUARED and on_host(K.K)):
         return diffuse_along_eigenvectors(K, k)
     S, degrees = normalized(K)
@@ -183,6 +190,13 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     if not _worth_forming(S, steps):
         return _lazy(S, degrees, steps, row_lengths(half))
     return _formed(S, degrees, steps, half)
+
+
+def _at_hand(K: Gram) -> Gram:
+    """A K of moderate size as an array, so that all kinds of Gram come out alike."""
+    if isinstance(K, DenseGram | SparseGram) or K.shape[0] > _MOST_SQUARED:
+        return K
+    return DenseGram(K.dot(np.eye(K.shape[0], dtype=K.dtype)))
 
 
 def power(S: Any, m: int) -> Any:  # (n, n)
@@ -202,11 +216,7 @@ def _squared(A: Any) -> Any:
     return A @ A
 
 
-def _lazy(
-    S: Any, degrees: Array, steps: int, diagonal: Array | None = None
-) -> tuple[Gram, Diffusion]:
-    if diagonal is None:
-        diagonal = _diagonal_of_power(S, steps)
+def _lazy(S: Any, degrees: Array, steps: int, diagonal: Array) -> tuple[Gram, Diffusion]:
     diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
     return DiffusedGram(diffusion), diffusion
 
@@ -254,27 +264,18 @@ def _flops(S: Any) -> float:
     return 2.0 * (S.nnz if sparse.issparse(S) else S.size)
 
 
-def _diagonal_of_power(S: Any, steps: int) -> Array:  # (n,)
+def _diagonal_of_power(S: Any, steps: int) -> Array | None:  # (n,)
     """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time.
 
-    Exact, unless there are too many entries; then by random signs z, as the square of
-    (S^(t/2) z)_i is the squared length of row i in the mean.
+    None where S is known by its products only, or where there are too many entries.
     """
     n, half = S.shape[0], steps // 2
-    if isinstance(S, Normalized) and half == 1:
+    if isinstance(S, Normalized):
         weights = np.square(S.root[:, 0])
-        return weights * S.K.square_sums(weights)
+        return weights * S.K.square_sums(weights) if half == 1 else None
+    if n * min(float(n), (_flops(S) / (2 * n)) ** half) > _MOST_ENTRIES:
+        return None
     diagonal = np.empty(n, S.dtype)
-    filled = min(float(n), (_flops(S) / (2 * n)) ** half)
-    if isinstance(S, Normalized) or n * filled > _MOST_ENTRIES:
-        diagonal[...] = 0
-        rng = np.random.RandomState(0)
-        for _ in range(0, _PROBES, COLUMNS):
-            Z = (2 * rng.randint(2, size=(n, COLUMNS)) - 1).astype(S.dtype)
-            for _ in range(half):
-                Z = S @ Z
-            diagonal += row_lengths(Z) / _PROBES
-        return diagonal
     for start in range(0, n, _ROWS):
         rows = S[start : start + _ROWS]
         for _ in range(half - 1):

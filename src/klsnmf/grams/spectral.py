@@ -74,8 +74,10 @@ def how_many_vectors(n: int, k: int) -> int:
     return min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
 
 
-def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion]:
-    """K_t by the eigenvectors of S, with steps doubled until tr(S^t) ≤ 4k.
+def diffuse_along_eigenvectors(
+    K: Gram, k: int, steps: int | None = None
+) -> tuple[Gram, SpectralDiffusion]:
+    """K_t by the eigenvectors of S; steps that are not given are doubled until tr(S^t) ≤ 4k.
 
     Only a few eigenvalues still count after that many steps. Those that are known give their part
     of tr(S^t), and random signs the rest of it.
@@ -106,9 +108,10 @@ def diffuse_along_eigenvectors(K: Gram, k: int) -> tuple[Gram, SpectralDiffusion
         known = min(steps, max(left_out))
         return left_out[known] * dtype.type(values[-1] ** (steps - known))
 
-    steps = FEWEST_STEPS
-    while steps < MOST_STEPS and (values**steps).sum() + rest(steps).sum() > ENOUGH * k:
-        steps *= 2
+    if steps is None:
+        steps = FEWEST_STEPS
+        while steps < MOST_STEPS and (values**steps).sum() + rest(steps).sum() > ENOUGH * k:
+            steps *= 2
     beyond = rest(steps)
     c = inverse_root(np.square(U) @ (values**steps).astype(dtype) + beyond)
     faded = float(beyond.sum() / max(float(left_out[2].sum()), np.finfo(dtype).tiny))
