@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
-from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, spectra
+from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, memory, spectra
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
 from klsnmf.metrics import accuracy
@@ -247,3 +247,19 @@ def test_workers_search_exactly_unless_told_otherwise():
         False,
         "neighbours, where needed, found exactly, by the workers",
     )
+
+
+def test_the_limit_of_memory_is_for_low_rank_too():
+    with pytest.raises(MemoryError, match=r"low-rank kernel of 200000 samples .* max_memory=0.001"):
+        make_plan((200_000, 50), 4, "rbf", None, gram="low-rank", max_memory=0.001)
+
+
+@pytest.mark.parametrize(
+    "said", ["CUDA out of memory. Tried to allocate 2 GiB", "can't allocate memory"]
+)
+def test_memory_of_other_libraries_runs_out(said):
+    lack = pytest.raises(MemoryError, match=f"The fit ran out of memory .*{said}")
+    with lack, memory.explained("The fit"):
+        raise RuntimeError(said)
+    with pytest.raises(RuntimeError, match="something else"), memory.explained("The fit"):
+        raise RuntimeError("something else")

@@ -178,6 +178,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
 def check_device_graph(A: Any, K: DeviceGram) -> DeviceGraph:
     """The same for samples on a device."""
     require_same_place(A, "graph_neighbors", K.K, "X")
+    devices.require_dense(A, "graph_neighbors")
     _require_graph_shape(A, K.shape[0])
     if not devices.all_finite(A):
         raise ValueError("Input graph_neighbors contains NaN or infinity.")

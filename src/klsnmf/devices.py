@@ -83,6 +83,14 @@ def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
         )
 
 
+def require_dense(A: Any, name: str) -> None:
+    if _library(A) == "torch" and A.layout is not namespace(A).strided:
+        raise ValueError(
+            f"{name} is a tensor of torch in sparse form, which is not taken: give "
+            f"{name}.to_dense(), or samples as a sparse matrix of scipy."
+        )
+
+
 def require_fitted_place(estimator: Any, X: Any, method: str) -> None:
     """Refuse new samples that are not where the samples of the fit were."""
     if estimator._on_devices:
@@ -222,11 +230,7 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
                 "X is on torch's device 'meta', which holds no numbers: give a tensor on a device "
                 "that does, such as 'cpu'."
             )
-        if X.layout is not xp.strided:
-            raise ValueError(
-                f"X is a tensor of torch in sparse form, which {name} does not take: give "
-                "X.to_dense(), or a sparse matrix of scipy."
-            )
+        require_dense(X, "X")
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported: X has numbers of type {X.dtype}.")
     if X.ndim != 2:

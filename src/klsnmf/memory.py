@@ -56,6 +56,12 @@ def require(
     raise NotEnoughMemory(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")
 
 
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Other libraries say it in words only: torch on a GPU, and torch on the host."""
+    words = ("out of memory", "can't allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
 @contextmanager
 def explained(what: str, remedy: str = LESS) -> Iterator[None]:
     """Say of memory that runs out inside what it was for, and what to do."""
@@ -63,7 +69,9 @@ def explained(what: str, remedy: str = LESS) -> Iterator[None]:
         yield
     except NotEnoughMemory:
         raise
-    except MemoryError as error:
+    except (MemoryError, RuntimeError) as error:
+        if not _is_lack_of_memory(error):
+            raise
         # numpy tells how much was asked for; others say nothing.
         detail = f" ({said})" if (said := str(error).strip().removesuffix(".")) else ""
         told = NotEnoughMemory(f"{what} ran out of memory{detail}. {remedy}")

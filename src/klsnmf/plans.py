@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from . import memory
+from .tiles import LANDMARKS
 
 #: Beyond this many samples all pairs take too long, product after product.
 _MOST_TILED = 100_000
@@ -15,6 +16,11 @@ _MOST_TILED = 100_000
 #: that is left to an approximate search: minutes for two cores.
 _BRUTE_FEATURES = 16
 _EXACT_WORK = 2e12
+
+#: Arrays of K's size that there is room for when K is to be one: itself, and what it is made from,
+#: or the half that a copy in single precision takes. K of both signs, and one so wide that it is
+#: made again in double precision, take more.
+_ARRAYS = 1.5
 
 #: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
 _WORKERS_SHARE = 0.5
@@ -90,7 +96,8 @@ def _choose_gram(
         raise ValueError(
             f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
         )
-    if gram == "dense" or only_array or (gram == "auto" and memory.fits(size, max_memory)):
+    room = memory.fits(size, max_memory) and memory.fits(_ARRAYS * size)
+    if gram == "dense" or only_array or (gram == "auto" and room):
         memory.require(
             size,
             f"The kernel matrix of {n} samples",
@@ -105,6 +112,13 @@ def _choose_gram(
     why = "as asked" if gram != "auto" else takes
     if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
         kind = f"of rank {p}, exact" if exact else "of low rank, approximate"
+        if not exact:
+            memory.require(
+                6.0 * n * LANDMARKS * itemsize,
+                f"The low-rank kernel of {n} samples",
+                "Set n_neighbors for a sparse kernel, or fit a part of the rows.",
+                max_memory,
+            )
         return "low-rank", f"kernel {kind}: {why}"
     return "tiled", f"tiled kernel, computed anew for every product: {why}"
 

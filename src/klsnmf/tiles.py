@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import linalg, sparse
 
-from . import memory
 from ._typing import Array, Matrix
 from .grams.low_rank import LowRankGram
 
@@ -131,11 +130,6 @@ def nystrom(tiles: KernelTiles) -> LowRankGram:
     not span of a sample is kept as its own: it goes to the diagonal.
     """
     n = len(tiles.diagonal)
-    memory.require(
-        6.0 * n * LANDMARKS * tiles.dtype.itemsize,
-        f"The low-rank kernel of {n} samples",
-        "Set n_neighbors for a sparse kernel, or fit a part of the rows.",
-    )
     landmarks = np.sort(np.random.RandomState(0).permutation(n)[:LANDMARKS])
     core = tiles.tile(landmarks, landmarks).astype(np.float64)
     core[np.diag_indices_from(core)] = tiles.diagonal[landmarks]

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import memory
 from .._typing import Array
-from ..devices import cast, namespace, slices
+from ..devices import cast, namespace, on_host, slices
 from .base import Gram
 
 #: Entries looked at together when K is checked: no temporary array of K's size.
@@ -45,6 +46,8 @@ class DenseGram(Gram):
         """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
         moderate = 1e-6 < self.largest < 1e6
         if self.dtype == np.float32 or not moderate or self.mean >= 0.98 * self.largest:
+            return self
+        if on_host(self.K) and not memory.fits(self.K.nbytes / 2):
             return self
         return type(self)(cast(self.K, namespace(self.K).float32))
 
