@@ -284,7 +284,7 @@ def dask(n: int) -> Iterator[str]:
         parts = [V[0], slice(0, many // 2)], [V[0], slice(many // 2, many)]
         way = best(
             lambda: samples.workers.results(
-                [samples.workers.submit(getitem, *part, place=i) for i, part in enumerate(parts)]
+                [samples.workers.submit(getitem, *part) for part in parts]
             ),
             10,
         )

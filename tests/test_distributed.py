@@ -162,6 +162,15 @@ def test_the_same_labels_as_here(client, X, given, params):
     assert "_workers" not in vars(together)
 
 
+def test_all_workers_get_blocks(client, given, monkeypatch):
+    monkeypatch.setattr(distributed, "ROWS", 20)
+    client.wait_for_workers(2, timeout=60)
+    here, send = locate(given, client, "rbf", "auto")
+    K = send(here, None, 1.0).gram(KERNELS["rbf"], np.full(len(here), 30.0))
+    held = client.who_has(K.blocks).values()
+    assert len({worker for workers in held for worker in workers}) == 2
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -231,6 +240,22 @@ def test_a_killed_worker_changes_nothing(client, given):
     disturbed = fit(given, kernel="rbf", engine=client, callback=kill)
     assert killed
     np.testing.assert_array_equal(disturbed.labels_, undisturbed.labels_)
+    assert disturbed.objective_ == undisturbed.objective_
+    np.testing.assert_array_equal(disturbed.W_, undisturbed.W_)
+
+
+def test_the_only_worker_dies_and_comes_back(X):
+    """Under another address, and nothing that it had made is left."""
+    killed = []
+    with LocalWorkers(n_workers=1) as cluster, Client(cluster, set_as_default=False) as client:
+
+        def kill(progress):
+            if not killed and progress.iteration == 2:
+                killed.append(kill_one(client))
+
+        undisturbed = fit(X, kernel="rbf", engine=client)
+        disturbed = fit(X, kernel="rbf", engine=client, callback=kill)
+    assert killed
     assert disturbed.objective_ == undisturbed.objective_
     np.testing.assert_array_equal(disturbed.W_, undisturbed.W_)
 

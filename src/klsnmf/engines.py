@@ -37,9 +37,7 @@ class RemoteSamples:
         """The nearest other samples of each sample, found by the workers exactly."""
         m = min(m, self.cut.edges[-1] - 1)
         found = [
-            self.workers.submit(
-                remote.nearest_rows, block, self.parts, self.cut, self.prepare, m, place=block
-            )
+            self.workers.submit(remote.nearest_rows, block, self.parts, self.cut, self.prepare, m)
             for block in range(len(self.cut))
         ]
         return np.concatenate(self.workers.results(found))
@@ -55,13 +53,14 @@ class RemoteSamples:
         from .grams.distributed import DistributedGram
 
         radii = self.workers.submit(remote.same, r)
-        samples = self.parts, self.cut, self.prepare
-        blocks = [
-            self.workers.submit(
-                remote.kernel_rows, block, *samples, form, radii, dtype, place=block
-            )
-            for block in range(len(self.cut))
-        ]
+        blocks = []
+        for block, part in enumerate(self.parts):
+            # Tasks go where their arguments are, and the radii are at one worker: rows of their
+            # own, read before, spread them over all.
+            own = self.workers.submit(remote.read, part)
+            parts = [*self.parts[:block], own, *self.parts[block + 1 :]]
+            more = self.cut, self.prepare, form, radii, dtype
+            blocks.append(self.workers.submit(remote.kernel_rows, block, parts, *more))
         return DistributedGram(self.workers, blocks, self.cut)
 
 
@@ -152,7 +151,7 @@ def _send(
         told = file.shape, file.dtype, remote.changed(path)
         parts = [FileRows(path, rows, *told) for rows in cut]
     elif not parts:
-        parts = [workers.submit(remote.same, X[rows], place=i) for i, rows in enumerate(cut)]
+        parts = [workers.submit(remote.same, X[rows]) for rows in cut]
     unit = unit_of(X, "cosine") if row_norm == "l2" else unit
     prepare = Preparation(X.dtype, unit, row_norm == "l2" or kernel == "cosine")
     return RemoteSamples(workers, parts, cut, prepare)

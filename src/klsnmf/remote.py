@@ -68,6 +68,11 @@ def changed(path: str | os.PathLike[str]) -> tuple[int, int]:
     return found.st_size, int(found.st_mtime)
 
 
+def read(part: Array | FileRows) -> Array:
+    """Samples as they are stored."""
+    return part.read() if isinstance(part, FileRows) else part
+
+
 @dataclass(frozen=True)
 class Preparation:
     """From samples as they are stored to samples as the kernel sees them."""
@@ -77,8 +82,7 @@ class Preparation:
     unit_length: bool
 
     def __call__(self, part: Array | FileRows) -> Array:
-        X = part.read() if isinstance(part, FileRows) else part
-        X = in_units(settled(X, self.dtype), self.unit)
+        X = in_units(settled(read(part), self.dtype), self.unit)
         return normalize(X) if self.unit_length else X
 
 

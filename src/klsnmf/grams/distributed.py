@@ -87,8 +87,7 @@ class Workers:
                 f"The Dask client given as engine is {client.status}: make a new one, and give "
                 "that."
             )
-        self.addresses = self._present()
-        if not self.addresses:
+        if not self._present():
             raise ClusterError(
                 "The Dask client has no workers, and nobody would do the work: start some, for "
                 "example with `dask worker SCHEDULER_ADDRESS`, and wait for them with "
@@ -102,19 +101,19 @@ class Workers:
         limits = [worker["memory_limit"] for worker in workers]
         return float(sum(limits)) if all(limits) else np.inf
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, place: int = -1) -> Any:
-        """A future of the function's result; with a place, workers take turns."""
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A future of the function's result, by whichever worker the scheduler chooses.
+
+        It must be free to choose: a task that names a worker may wait for it for ever, even if
+        others are allowed.
+        """
         import dask
 
-        wish = {}
-        if place >= 0:
-            address = self.addresses[place % len(self.addresses)]
-            wish = {"workers": [address], "allow_other_workers": True}
         key = f"klsnmf-{function.__name__}-{self._name}-{next(self._count)}"
         # Samples and factors are part of their tasks by intention.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             try:
-                return self.client.submit(function, *arguments, key=key, **wish)
+                return self.client.submit(function, *arguments, key=key)
             except self._lost() as error:
                 raise self._gone() from error
 
