@@ -33,10 +33,12 @@ _MOST_BLOCKS = 256
 _MESSAGE = 2**26
 _WITH_EVERY_BLOCK = 2**23
 
-#: Seconds without a worker, or without the scheduler, after which a fit gives up, and seconds
-#: between two looks at the cluster while results are waited for.
+#: Seconds without a worker, or without a word of the scheduler, after which a fit gives up, seconds
+#: between two looks at the cluster while results are waited for, and seconds that the scheduler has
+#: for an answer.
 PATIENCE = 60.0
 _LOOK_EVERY = 2.0
+_ANSWER = 10.0
 
 _INSTALL = 'pip install "klsnmf[dask]"'
 
@@ -87,7 +89,7 @@ class Workers:
                 f"The Dask client given as engine is {client.status}: make a new one, and give "
                 "that."
             )
-        if not self._present():
+        if not self._ask("ncores", workers=None):
             raise ClusterError(
                 "The Dask client has no workers, and nobody would do the work: start some, for "
                 "example with `dask worker SCHEDULER_ADDRESS`, and wait for them with "
@@ -97,7 +99,7 @@ class Workers:
 
     def memory(self) -> float:
         """Bytes that all workers together may take; infinity where they have no limit."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        workers = self._ask("identity", n_workers=-1)["workers"].values()
         limits = [worker["memory_limit"] for worker in workers]
         return float(sum(limits)) if all(limits) else np.inf
 
@@ -157,15 +159,37 @@ class Workers:
         if self.client.status == "running" and self._present():
             return time.monotonic()
         if time.monotonic() - alive > PATIENCE:
-            raise self._gone(f"All workers of the Dask cluster are gone for {PATIENCE:g} seconds")
+            raise self._gone(
+                "All workers of the Dask cluster are gone, or its scheduler is silent, for "
+                f"{PATIENCE:g} seconds"
+            )
         return alive
 
-    def _present(self) -> list[str]:
-        """The addresses of the workers; none where the scheduler does not answer."""
+    def _present(self) -> bool:
+        """Whether there are workers, and a scheduler that says so."""
         try:
-            return sorted(self.client.nthreads())
-        except (OSError, RuntimeError, AttributeError):  # whatever a closing client says
-            return []
+            return bool(self._ask("ncores", workers=None))
+        except ClusterError:
+            return False
+
+    def _ask(self, question: str, **details: Any) -> Any:
+        """The scheduler's answer; the client itself would wait for ever for it."""
+        try:
+            answer = asyncio.run_coroutine_threadsafe(
+                getattr(self.client.scheduler, question)(**details), self.client.loop.asyncio_loop
+            )
+            try:
+                return answer.result(_ANSWER)
+            finally:
+                answer.cancel()
+        except TimeoutError as error:
+            raise self._gone(
+                f"The Dask scheduler has not answered for {_ANSWER:g} seconds"
+            ) from error
+        except (OSError, RuntimeError, AttributeError) as error:  # of a client that is closing
+            raise self._gone("The Dask scheduler cannot be asked") from error
+        except self._lost() as error:
+            raise self._gone() from error
 
     def _lost(self) -> tuple[type[BaseException], ...]:
         from distributed.client import ClosedClientError
