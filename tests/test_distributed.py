@@ -1,9 +1,11 @@
 """Fits on a Dask cluster of two processes: the same labels, whoever dies, or one clear sentence."""
 
+import asyncio
 import os
 import pickle
 import signal
 import sys
+import time
 from functools import partial
 from types import SimpleNamespace
 
@@ -15,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from klsnmf import KLSNMF, LSNMF, n_clusters_evidence, remote, saving
+from klsnmf import KLSNMF, LSNMF, files, n_clusters_evidence, remote, saving
 from klsnmf.engines import locate
 from klsnmf.grams import distributed
 from klsnmf.grams.distributed import ClusterError, DistributedGram, Workers, cut_rows
@@ -43,6 +45,7 @@ def small_blocks(monkeypatch):
 def impatient(monkeypatch):
     monkeypatch.setattr(distributed, "PATIENCE", 0.5)
     monkeypatch.setattr(distributed, "_LOOK_EVERY", 0.1)
+    monkeypatch.setattr(distributed, "_ANSWER", 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -339,8 +342,24 @@ class TestBadInput:
                 else:
                     cluster.close()
 
-            sentence = {"workers": "All workers.*are gone for 0.5 s", "scheduler": "was lost"}[what]
+            sentence = {"workers": "All workers.*are gone, .* 0.5 s", "scheduler": "was lost"}[what]
             self.refuses(ClusterError, f"{sentence}.*fit again", X, engine=client, callback=end)
+
+    def test_a_scheduler_that_falls_silent(self, client, X, impatient, monkeypatch):
+        workers = Workers(client)
+        waiting = [workers.submit(time.sleep, 2)]
+
+        async def silence(**details):
+            await asyncio.sleep(2)
+
+        for question in ("ncores", "identity"):
+            monkeypatch.setattr(client.scheduler, question, silence, raising=False)
+        with pytest.raises(ClusterError, match=r"scheduler is silent, for 0.5 s.*fit again"):
+            workers.results(waiting)
+        client.cancel(waiting, force=True)
+        with pytest.raises(ClusterError, match=r"not answered for 0.2 s.*start the cluster"):
+            workers.memory()
+        self.refuses(ClusterError, "not answered for 0.2 seconds", X, engine=client)
 
     def test_a_task_that_kills_its_workers(self, client):
         workers = Workers(client)
@@ -371,18 +390,33 @@ class TestBadInput:
         match = r"cannot read X=.*x.npy"
         self.refuses(remote.SourceError, match, path, engine=client, callback=vanish)
 
-    @pytest.mark.parametrize("after", ["another shape", "another type", "another day"])
-    def test_a_file_that_changes(self, X, tmp_path, after):
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("after", ["another shape", "another type", "another moment"])
+    def test_a_file_that_changes(self, X, tmp_path, after, order):
         path = tmp_path / "x.npy"
+        X = np.asarray(X, order=order)
         np.save(path, X)
-        rows = remote.FileRows(str(path), slice(3, 5), X.shape, X.dtype, remote.changed(path))
+        rows = file_rows(path, slice(3, 5))
         np.testing.assert_array_equal(rows.read(), X[3:5])
-        if after == "another day":
-            os.utime(path, (1, 1))
+        if after == "another moment":
+            os.utime(path, ns=(1, rows.changed[1] + 1000))
         else:
             np.save(path, X.T if after == "another shape" else X.astype(np.int64))
-            os.utime(path, (rows.changed[1], rows.changed[1]))
+            os.utime(path, ns=(1, rows.changed[1]))
         with pytest.raises(remote.SourceError, match="is not the file that the fit began with"):
+            rows.read()
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_a_file_that_is_cut_short(self, X, tmp_path, order, monkeypatch):
+        path = tmp_path / "x.npy"
+        np.save(path, np.asarray(X, order=order))
+        rows, whole = file_rows(path, slice(190, 200)), files.npy_header(path)
+        os.truncate(path, 4096)
+        with pytest.raises(remote.SourceError, match=r"cannot read X=.*claims"):
+            rows.read()
+        # Between the look at its header and that at its rows.
+        monkeypatch.setattr(files, "npy_header", lambda path: whole)
+        with pytest.raises(remote.SourceError, match=r"cannot read X=.*ends before its last row"):
             rows.read()
 
     def test_a_file_that_workers_do_not_see(self, client, X, tmp_path):
@@ -426,6 +460,10 @@ class TestBadInput:
     def test_a_dask_array_too_large_for_the_client(self, client):
         large = da.zeros((10**9, 10**4), chunks=(10**6, 10**4))
         self.refuses(MemoryError, "Write X into a .npy", large, engine=client)
+
+
+def file_rows(path, rows):
+    return remote.FileRows(str(path), rows, files.npy_header(path), remote.changed(path))
 
 
 def _raise(error):

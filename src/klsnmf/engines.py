@@ -147,8 +147,7 @@ def _send(
     cut = cut_rows(X.shape[0])
     if path is not None:
         path = str(Path(path).absolute())
-        file = files.map_npy(path)
-        told = file.shape, file.dtype, remote.changed(path)
+        told = files.npy_header(path), remote.changed(path)
         parts = [FileRows(path, rows, *told) for rows in cut]
     elif not parts:
         parts = [workers.submit(remote.same, X[rows]) for rows in cut]

@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,14 +63,51 @@ def read_npy(path: str | os.PathLike[str], limit: int = LIMIT) -> NDArray[Any]:
         return _read_array(stream, size, limit, str(path))
 
 
-def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
-    """The array of a .npy file, checked as by ``read_npy``, and left on the disk."""
+@dataclass(frozen=True)
+class Header:
+    """What a .npy file says of its array, and the byte at which that begins."""
+
+    shape: tuple[int, ...]
+    fortran_order: bool
+    dtype: np.dtype[Any]
+    start: int
+
+
+def npy_header(path: str | os.PathLike[str]) -> Header:
+    """The header of a .npy file, checked as by ``read_npy``."""
     path = Path(path)
     size = size_of_regular_file(path)
     with path.open("rb") as stream:
-        shape, fortran_order, dtype, header = _claim(stream, size, sys.maxsize, str(path))
-    order: Any = "F" if fortran_order else "C"
-    return np.memmap(path, dtype, "r", offset=header, shape=shape, order=order)
+        return Header(*_claim(stream, size, sys.maxsize, str(path)))
+
+
+def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
+    """The array of a .npy file, checked as by ``read_npy``, and left on the disk.
+
+    The file must stay as it is: what is cut off from it later cannot be told, and to look at it
+    ends the process.
+    """
+    found = npy_header(path)
+    order: Any = "F" if found.fortran_order else "C"
+    return np.memmap(path, found.dtype, "r", offset=found.start, shape=found.shape, order=order)
+
+
+def read_npy_rows(
+    path: str | os.PathLike[str], header: Header, rows: slice
+) -> NDArray[Any]:  # (rows, p)
+    """Some rows of the matrix in a .npy file with this header."""
+    n, p = header.shape
+    # The order of the file: its lines are rows, or columns of which a part is read.
+    first, lines, length = rows.start * p, 1, (rows.stop - rows.start) * p
+    if header.fortran_order:
+        first, lines, length = rows.start, p, rows.stop - rows.start
+    found = np.empty((lines, length), header.dtype)
+    with Path(path).open("rb") as stream:
+        for i, line in enumerate(found):
+            stream.seek(header.start + (first + i * n) * header.dtype.itemsize)
+            if stream.readinto(line.view(np.uint8)) != line.nbytes:
+                raise UnsafeFileError(f"{path} ends before its last row.")
+    return found.T if header.fortran_order else found.reshape(-1, p)
 
 
 def read_npz(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, NDArray[Any]]:

@@ -41,31 +41,32 @@ class FileRows:
 
     path: str
     rows: slice
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    header: files.Header
     changed: tuple[int, int]
 
     def read(self) -> Array:
+        # Not by a map of the file, whose reader is killed if the file is cut short meanwhile.
         try:
-            found = files.map_npy(self.path)
-            same = changed(self.path) == self.changed
+            same = files.npy_header(self.path) == self.header
+            X = files.read_npy_rows(self.path, self.header, self.rows) if same else None
+            same = same and changed(self.path) == self.changed
         except (OSError, files.UnsafeFileError) as error:
             raise SourceError(
                 f"The worker on {socket.gethostname()} cannot read X={self.path!r} ({error}): all "
                 "workers must see the file under this name, as long as the fit takes."
             ) from error
-        if not same or found.shape != self.shape or found.dtype != self.dtype:
+        if X is None or not same:
             raise SourceError(
                 f"X={self.path!r} is not the file that the fit began with, as the worker on "
                 f"{socket.gethostname()} sees it: fit again, and leave the file alone meanwhile."
             )
-        return np.array(found[self.rows])
+        return X
 
 
 def changed(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """The size of a file, and the second of its last change."""
+    """The size of a file, and the time of its last change."""
     found = Path(path).stat()
-    return found.st_size, int(found.st_mtime)
+    return found.st_size, found.st_mtime_ns
 
 
 def read(part: Array | FileRows) -> Array:
