@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from klsnmf import KLSNMF, LSNMF, files, n_clusters_evidence, remote, saving
-from klsnmf.engines import locate
+from klsnmf.engines import RemoteSamples, locate
 from klsnmf.grams import distributed
 from klsnmf.grams.distributed import ClusterError, DistributedGram, Workers, cut_rows
 from klsnmf.graphs import neighbor_indices
@@ -261,6 +261,19 @@ def test_the_only_worker_dies_and_comes_back(X):
     assert killed
     assert disturbed.objective_ == undisturbed.objective_
     np.testing.assert_array_equal(disturbed.W_, undisturbed.W_)
+
+
+def test_with_few_features_neighbours_are_searched_here(client, X, monkeypatch, capsys):
+    def not_here(self, m):
+        raise AssertionError("workers were asked")
+
+    monkeypatch.setattr(RemoteSamples, "neighbor_indices", not_here)
+    few = X[:, 20:30]
+    found = fit(few, engine=client, verbose=1)
+    assert "fewer than 16 features" in capsys.readouterr().out
+    np.testing.assert_array_equal(found.labels_, fit(few).labels_)
+    with pytest.raises(AssertionError, match="workers were asked"):
+        fit(X, engine=client)
 
 
 @pytest.mark.parametrize("given", ["dask.array"], indirect=True)

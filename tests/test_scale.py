@@ -242,11 +242,19 @@ def test_filtered_iteration_finds_crowded_eigenvalues(dtype):
 
 
 def test_workers_search_exactly_unless_told_otherwise():
-    shape = (10**7, 50)
-    assert choose_search(shape, "auto", by_workers=True) == (
-        False,
-        "neighbours, where needed, found exactly, by the workers",
-    )
+    for search in ("auto", "exact"):
+        assert choose_search((10**7, 50), search, workers=True) == (
+            False,
+            True,
+            "neighbours, where needed, found exactly, by the workers",
+        )
+
+
+def test_one_tree_is_faster_than_workers():
+    approximate, by_workers, how = choose_search((10**7, 3), "auto", workers=True)
+    assert not approximate
+    assert not by_workers
+    assert "here: with fewer than 16 features" in how
 
 
 def test_the_limit_of_memory_is_for_low_rank_too():

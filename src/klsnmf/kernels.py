@@ -222,12 +222,13 @@ def fit_kernel(
     """
     n = X.shape[0]
     if plan is None:
-        plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors)
+        room = None if workers is None else np.inf
+        plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors, room=room)
     if kernel == "cosine":
         X = normalize(X)
     wanted = neighbors_wanted(kernel, radius, n_neighbors)
     if wanted and n > 1:
-        find = None if workers is None or plan.approximate else workers.neighbor_indices
+        find = workers.neighbor_indices if workers is not None and plan.by_workers else None
         neighbors, d2 = nearest(X, wanted, approximate=plan.approximate, find=find)
     else:
         neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)

@@ -37,11 +37,13 @@ class Plan:
     ----------
     gram : "dense", "tiled", "low-rank", "sparse" or "distributed"
     approximate : whether neighbours are found approximately
+    by_workers : whether workers find them
     reasons : sentences for the user
     """
 
     gram: str
     approximate: bool
+    by_workers: bool
     reasons: tuple[str, ...]
 
 
@@ -63,7 +65,8 @@ def make_plan(
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
-    approximate, how = choose_search(shape, neighbor_search, by_workers=room is not None)
+    approximate, by_workers, how = choose_search(shape, neighbor_search, workers=room is not None)
+    search = approximate, by_workers
     if n_neighbors is not None and not callable(kernel):
         if gram != "auto":
             raise ValueError(
@@ -76,13 +79,11 @@ def make_plan(
             "Fit a part of the rows, or lower n_neighbors.",
             max_memory,
         )
-        return Plan(
-            "sparse", approximate, (f"sparse kernel, {n_neighbors} neighbours a sample", how)
-        )
+        return Plan("sparse", *search, (f"sparse kernel, {n_neighbors} neighbours a sample", how))
     if room is not None:
-        return Plan("distributed", approximate, (_on_workers(shape[0], itemsize, room), how))
+        return Plan("distributed", *search, (_on_workers(shape[0], itemsize, room), how))
     chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
-    return Plan(chosen, approximate, (why, how))
+    return Plan(chosen, *search, (why, how))
 
 
 def _choose_gram(
@@ -136,12 +137,21 @@ def _on_workers(n: int, itemsize: int, room: float) -> str:
 
 
 def choose_search(
-    shape: tuple[int, int], search: str, *, by_workers: bool = False
-) -> tuple[bool, str]:
-    """Whether neighbours are found approximately, and a sentence about it."""
+    shape: tuple[int, int], search: str, *, workers: bool = False
+) -> tuple[bool, bool, str]:
+    """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
     n, p = shape
-    if by_workers and search != "approximate":
-        return False, "neighbours, where needed, found exactly, by the workers"
+    if workers and search != "approximate":
+        if p >= _BRUTE_FEATURES:
+            return False, True, "neighbours, where needed, found exactly, by the workers"
+        return (
+            False,
+            False,
+            (
+                "neighbours, where needed, found exactly, here: with fewer than "
+                f"{_BRUTE_FEATURES} features one tree is faster than workers that compare parts"
+            ),
+        )
     installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p > _EXACT_WORK
     if search == "approximate" and not installed:
@@ -150,10 +160,14 @@ def choose_search(
             'neighbor_search="exact".'
         )
     if search == "approximate" or (search == "auto" and large and installed):
-        return True, "neighbours found approximately, by pynndescent"
+        return True, False, "neighbours found approximately, by pynndescent"
     if search == "auto" and large:
-        return False, (
-            'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
-            "approximate search"
+        return (
+            False,
+            False,
+            (
+                'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
+                "approximate search"
+            ),
         )
-    return False, "neighbours, where needed, found exactly"
+    return False, False, "neighbours, where needed, found exactly"

@@ -158,7 +158,7 @@ class KernelParameters(BaseEstimator):
                 'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
                 "to find neighbours of: give the graph as a matrix."
             )
-        approximate, _ = choose_search(X.shape, self.neighbor_search)
+        approximate, *_ = choose_search(X.shape, self.neighbor_search)
         X = X.astype(K.dtype, copy=False)
         graph = binary_graph(X, int(self.graph_neighbors), approximate=approximate)
         return DeviceGraph(K.hold(graph.K.toarray())) if isinstance(K, DeviceGram) else graph
