@@ -456,6 +456,7 @@ class TestBadInput:
         refuses("type complex128; it must hold real numbers", array.astype(complex))
         refuses("type <U", da.from_array(np.array([["a"]])))
         refuses("of 1 dimensions; it must have 2", array[0])
+        refuses(r"Found array with 0 sample\(s\)", da.zeros((0, 5)))
         refuses("contains NaN", da.where(array == 0, np.nan, array))
 
     def test_what_workers_cannot_do(self, client, X):

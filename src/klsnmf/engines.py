@@ -166,6 +166,10 @@ def _gathered(workers: Workers, X: Any) -> tuple[list[Any], Array]:
         raise ValueError(
             "X is a dask.array with chunks of unknown size: call X.compute_chunk_sizes() first."
         )
+    if X.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
     if X.numblocks[1] > 1:
         raise ValueError(
             f"X is a dask.array cut along its features, into {X.numblocks[1]} chunks: give "
