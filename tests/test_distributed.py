@@ -304,6 +304,15 @@ def test_clones_share_the_client_and_files_do_not_hold_it(client, X, tmp_path):
     assert client.status == "running"
 
 
+def test_what_only_workers_know_is_in_no_file(client, X, tmp_path):
+    model = fit(X, kernel="rbf", diffusion=2, engine=client)
+    with pytest.raises(TypeError, match=r"asks the workers at each step.*set diffusion=0"):
+        pickle.dumps(model)
+    with pytest.raises(saving.ModelError, match=r"asked at each step, by workers.*diffusion=0"):
+        saving.save(model, tmp_path / "model.npz")
+    assert not (tmp_path / "model.npz").exists()
+
+
 class TestBadInput:
     """Each ends in one clear sentence, and leaves no half-fitted estimator behind."""
 

@@ -28,6 +28,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from . import __version__, files
 from .devices import host_copy
 from .grams import Diffusion, SpectralDiffusion
+from .grams.diffused import Normalized
 from .kernel_family import LinearKernel, NearestMean
 from .kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
 from .methods import METHODS
@@ -182,6 +183,12 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
             parameters["engine"] = None
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
         return {"estimator": kind, "parameters": each(parameters), "fitted": each(fitted)}
+    if isinstance(value, Normalized):
+        raise ModelError(
+            "A dense kernel with diffusion is asked at each step, by workers or tile by tile, so "
+            "a model file does not hold it: set diffusion=0, or n_neighbors for a sparse kernel, "
+            "and fit again."
+        )
     raise ModelError(
         f"{where} is of type {kind}, which a model file does not hold: it holds numbers, text and "
         "arrays, no functions and no generators. Give it in another form, and fit again."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -225,6 +225,13 @@ class DistributedGram(Gram):
         self.largest = max(-least, most)
         self.nonnegative = least >= 0
         self.mean = sum(one.total for one in seen) / float(n) ** 2
+
+    def __reduce__(self) -> NoReturn:
+        # Part of a fitted model only where new samples walk over K, as after a few steps.
+        raise TypeError(
+            "A dense kernel with diffusion asks the workers at each step, so this fit cannot be "
+            "pickled or copied: set diffusion=0, or n_neighbors for a sparse kernel, and fit again."
+        )
 
     def multiply(self, V: Array, out: Array) -> None:
         # (KV)ᵀ = VᵀK, as for an array: one product serves all fits.
