@@ -118,13 +118,14 @@ def test_where_a_message_puts_numbers_does_not_matter(X, offset):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n", [1, 69, 70, 71, 1000, 10**8])
+@pytest.mark.parametrize("n", [1, 69, 70, 71, 1000, 150_000, 200_000, 10**8])
 def test_blocks_of_rows(n):
     cut = cut_rows(n)
     sizes = [rows.stop - rows.start for rows in cut]
     assert sum(sizes) == n
     assert max(sizes) - min(sizes) <= 1
-    assert len(cut) <= 256
+    assert len(cut) <= 1024
+    assert max(sizes) <= 70 or len(cut) >= 512
     for i in {0, n // 2, n - 1}:
         block, place = cut.place(i)
         assert cut[block].start + place == i < cut[block].stop

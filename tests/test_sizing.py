@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from klsnmf.grams import DenseGram
+from klsnmf.grams import DenseGram, distributed
 from klsnmf.inits import how_many_starts
 from klsnmf.sizing import PASSES, needs
 
 
-def test_memory_is_that_of_the_arrays():
+def test_memory_is_that_of_the_arrays(monkeypatch):
     n, p, k, fits, workers = 60, 7, 3, 4, 5
+    monkeypatch.setattr(distributed, "ROWS", 6)
     gram = DenseGram(np.eye(n, dtype=np.float32))
     X, stack = np.empty((n, p), np.float32), gram.stack(fits, n, k)
     found = needs(n, p, k, neighbors=None, fits=fits, workers=workers)
@@ -33,6 +34,23 @@ def test_exact_comparison_is_quadratic_and_shared(neighbors):
     assert seconds(2 * 10**7, 10) == pytest.approx(4 * seconds(10**7, 10))
     assert seconds(10**7, 20) == pytest.approx(seconds(10**7, 10) / 2)
     assert seconds(10**7, 10) == 2 * 10**14 * 50 / (10 * 2e11)
+
+
+@pytest.mark.parametrize("neighbors", [None, 10])
+def test_no_more_threads_help_than_there_are_blocks(neighbors):
+    def found(workers, threads):
+        return needs(10**6, 50, 10, neighbors=neighbors, workers=workers, threads=threads)
+
+    blocks = len(distributed.cut_rows(10**6))
+    assert found(blocks, 1) == found(10 * blocks, 1)
+    assert found(blocks, 1).first_seconds < found(blocks // 2, 1).first_seconds
+    # Of one worker with too many threads, some of its operations are never done.
+    fast = {"network": np.inf, "neighbors": neighbors}
+    few, many = (
+        needs(10**6, 50, 10, workers=1, threads=threads, **fast).first_seconds
+        for threads in (blocks, 2 * blocks)
+    )
+    assert many == pytest.approx(2 * few)
 
 
 def test_a_sparse_kernel_is_linear_but_for_the_comparison():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .grams.distributed import cut_rows
 from .grams.spectral import how_many_vectors
 from .graphs import SURPLUS
 from .inits import how_many_starts
@@ -66,6 +67,7 @@ def needs(
     neighbors: int | None = 10,
     fits: int = 4,
     workers: int = 10,
+    threads: int = 16,
     itemsize: int = 4,
     flops: float = 2e11,
     memory_bandwidth: float = 2e10,
@@ -80,24 +82,31 @@ def needs(
     fits : starts that are fitted to the end, side by side. As many as ``n_init="auto"`` takes are
         compared before, in three steps; the memory at the client has room for them.
     workers : processes that share the work; X is held, or read, by each
+    threads : of one worker. A thread has a block of rows at a time, and there are at most 1024
+        blocks (512 up to four million samples): what goes beyond them, workers or threads, has
+        nothing to do.
     itemsize : bytes of a number: 4 for float32
     flops, memory_bandwidth : operations, and bytes of memory, per second of one worker, or of the
         client
     network : bytes per second of the connection of one machine. Workers pass on to each other what
         all of them need, so that each connection carries it once.
     """
-    counts = {"n": n, "p": p, "k": k, "fits": fits, "workers": workers, "itemsize": itemsize}
+    counts = {"n": n, "p": p, "k": k, "fits": fits, "itemsize": itemsize}
+    counts |= {"workers": workers, "threads": threads}
     for name, count in counts.items():
         if count < 1:
             raise ValueError(f"{name}={count!r} must be 1 or more.")
     X, V = float(n) * p * itemsize, float(n) * k * fits * itemsize
-    compare = 2.0 * n * n * p / (workers * flops)  # every pair of samples, exactly
+    blocks = len(cut_rows(n))
+    workers = min(workers, blocks)  # those that have blocks
+    rate = min(workers, blocks / threads) * flops
+    compare = 2.0 * n * n * p / rate  # every pair of samples, exactly
     factors = 4 * V / fits  # W, G, KW and KG of one fit
     steps = PASSES * V / memory_bandwidth  # at the client
     sent = X * workers
     if neighbors is None:
         K = float(n) ** 2 * itemsize / workers
-        work = 2.0 * n * n * k * fits / (workers * flops)
+        work = 2.0 * n * n * k * fits / rate
         return Needs(
             worker_memory=X + K + 2 * V,
             client_memory=X + factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p)),
