@@ -24,7 +24,7 @@ from .base import Gram
 
 #: Rows of a block; how many blocks there are before they get more rows; the most blocks. All of it
 #: depends on n alone: were it the number of workers, the rounding of a product would depend on it
-#: too. Each task knows all parts of the samples, and Dask needs some 40 µs for every such pair: 10
+#: too. Each task knows all parts of the samples, and Dask needs some 50 µs for every such pair: 10
 #: seconds with 512 blocks, which the comparison of a million samples is worth.
 ROWS = 2048
 _MANY_BLOCKS = 512
