@@ -305,7 +305,9 @@ def test_clones_share_the_client_and_files_do_not_hold_it(client, X, tmp_path):
     assert client.status == "running"
 
 
-def test_what_only_workers_know_is_in_no_file(client, X, tmp_path):
+def test_what_only_workers_know_is_in_no_file(client, X, tmp_path, monkeypatch):
+    monkeypatch.setattr("klsnmf.grams.diffused._MOST_SQUARED", 100)
+    saving.save(fit(X, kernel="rbf", diffusion=4, engine=client), tmp_path / "four.npz")
     model = fit(X, kernel="rbf", diffusion=2, engine=client)
     with pytest.raises(TypeError, match=r"asks the workers at each step.*set diffusion=0"):
         pickle.dumps(model)

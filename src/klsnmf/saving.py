@@ -185,9 +185,9 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         return {"estimator": kind, "parameters": each(parameters), "fitted": each(fitted)}
     if isinstance(value, Normalized):
         raise ModelError(
-            "A dense kernel with diffusion is asked at each step, by workers or tile by tile, so "
-            "a model file does not hold it: set diffusion=0, or n_neighbors for a sparse kernel, "
-            "and fit again."
+            "A dense kernel with diffusion=2 is asked at each step, by workers or tile by tile, so "
+            "a model file does not hold it: set diffusion=0 or 4, or n_neighbors for a sparse "
+            "kernel, and fit again."
         )
     raise ModelError(
         f"{where} is of type {kind}, which a model file does not hold: it holds numbers, text and "

@@ -230,10 +230,11 @@ class DistributedGram(Gram):
         self.mean = sum(one.total for one in seen) / float(n) ** 2
 
     def __reduce__(self) -> NoReturn:
-        # Part of a fitted model only where new samples walk over K, as after a few steps.
+        # Part of a fitted model only where new samples walk over K itself.
         raise TypeError(
-            "A dense kernel with diffusion asks the workers at each step, so this fit cannot be "
-            "pickled or copied: set diffusion=0, or n_neighbors for a sparse kernel, and fit again."
+            "A dense kernel with diffusion=2 asks the workers at each step, so this fit cannot be "
+            "pickled or copied: set diffusion=0 or 4, or n_neighbors for a sparse kernel, and fit "
+            "again."
         )
 
     def multiply(self, V: Array, out: Array) -> None:
