@@ -246,7 +246,8 @@ class _StageKeeper(Keeper):
         if not difference < _SAME:
             raise damaged(self.journal.path, "the objective of its factors is another now")
 
-    def keep(self, fits: Sequence[Standing]) -> None:
+    def keep(self, standings: Callable[[], Sequence[Standing]]) -> None:
+        fits = standings()
         iteration = max(len(fit.losses) for fit in fits)
         self.journal.note(Stage(iteration, fits), self.place, self.continues)
 

@@ -40,9 +40,8 @@ _DAMAGE = (
     zlib.error,
     struct.error,
     EOFError,
-    NotImplementedError,
     OverflowError,
-    RuntimeError,
+    RuntimeError,  # also for a compression that it does not know
     ValueError,
 )
 

@@ -107,8 +107,11 @@ class Keeper:
     def confirm(self, difference: float) -> None:
         """Told by how much the losses of restored fits differ from those they had, of 1."""
 
-    def keep(self, fits: Sequence[Standing]) -> None:
-        """Told after every iteration. The factors are the loop's: what is to stay is copied."""
+    def keep(self, standings: Callable[[], Sequence[Standing]]) -> None:
+        """Told after every iteration whom to ask where the fits stand.
+
+        The factors are the loop's: what is to stay is copied.
+        """
 
 
 #: For runs that nobody goes on with.
@@ -148,13 +151,13 @@ def solve(
                 batch.multiply(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
-            keeper.keep(batch.standings())
+            keeper.keep(batch.standings)
             tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
                 for fit in batch.running:
                     if fit.status in (None, Status.EXHAUSTED):
                         fit.end(Status.STOPPED, "stopped by the callback")
-                keeper.keep(batch.standings())
+                keeper.keep(batch.standings)
                 break
             batch.retire()
     return [fit.solution() for fit in batch.fits]
