@@ -38,6 +38,10 @@ class GramContract:
     def make(self, K):
         raise AssertionError("a kind of Gram says how it is made")
 
+    @pytest.fixture(autouse=True)
+    def threads_for_small_matrices(self, monkeypatch):
+        monkeypatch.setattr("klsnmf.grams.sparse._PRODUCTS_PER_THREAD", 20)
+
     @pytest.fixture(params=[np.float32, np.float64])
     def dtype(self, request):
         return request.param

@@ -61,7 +61,10 @@ def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> Non
     """
     if len(parts) == 1:
         return function(parts[0])
-    with threads_for(0), ThreadPoolExecutor(len(parts)) as pool:
-        for done in [pool.submit(function, part) for part in parts]:
+    first, *others = parts
+    with threads_for(0), ThreadPoolExecutor(len(others)) as pool:
+        running = [pool.submit(function, part) for part in others]
+        function(first)
+        for done in running:
             done.result()
     return None

@@ -12,6 +12,9 @@ from .._typing import Array
 from ..threads import allowed_threads, side_by_side
 from .base import Gram, multiply_wide
 
+#: A thread more is worth its start for this many products of two numbers, about a millisecond.
+_PRODUCTS_PER_THREAD = 5e6
+
 
 class SparseGram(Gram):
     """A symmetric sparse K of shape (n, n), in CSR form."""
@@ -61,7 +64,8 @@ class SparseGram(Gram):
 
 def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
     """K @ V; scipy multiplies on one thread, so parts of the rows are given a thread each."""
-    threads = allowed_threads().get("blas", 1)
+    useful = 1 + int(K.nnz * V.shape[1] // _PRODUCTS_PER_THREAD)
+    threads = min(useful, allowed_threads().get("blas", 1))
     if threads == 1:
         return np.asarray(K @ V)
     out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))
