@@ -121,6 +121,12 @@ class GramContract:
             rough.dot(V.astype(rough.dtype)), K.astype(float) @ V, rtol=1e-4, atol=1e-5
         )
 
+    def test_another_order_of_the_samples(self, K):
+        gram, V = self.make(K), np.random.default_rng(5).random((13, 3)).astype(K.dtype)
+        gathered, order, back = gram.gathered()
+        np.testing.assert_array_equal(V[order][back], V)
+        np.testing.assert_allclose(gathered.dot(V[order])[back], gram.dot(V), rtol=1e-5, atol=1e-6)
+
     def test_threads_do_not_matter(self, K):
         gram, V = self.make(K), np.random.default_rng(4).random((13, 3)).astype(K.dtype)
         with threadpool_limits(1):

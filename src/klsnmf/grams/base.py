@@ -18,6 +18,9 @@ import numpy as np
 from .._typing import Array
 from ..devices import namespace, on_host
 
+#: An order of samples, for rows of an array.
+Order = slice | np.ndarray[Any, np.dtype[np.integer[Any]]]
+
 #: Columns that are multiplied together: from a few dozen on sparse products are fast.
 COLUMNS = 128
 
@@ -106,6 +109,14 @@ class Gram(Operator):
     def in_single_precision(self) -> Gram:
         """The same matrix for rough work in half the time, where there is such a thing."""
         return self
+
+    def gathered(self) -> tuple[Gram, Order, Order]:
+        """K with its samples in an order that is good for products, the order, and the way back.
+
+        Where most entries of K are zero, products are fast if samples that know each other are
+        close to each other in memory.
+        """
+        return self, slice(None), slice(None)
 
     def square_sums(self, weights: Array) -> Array:  # (n,) -> (n,)
         """Σ_j K_ij² w_j for w ≥ 0, from some columns of K at a time.

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from .._typing import Array
 from ..threads import allowed_threads, side_by_side
-from .base import Gram, multiply_wide
+from .base import Gram, Order, multiply_wide
 
 #: A thread more is worth its start for this many products of two numbers, about a millisecond.
 _PRODUCTS_PER_THREAD = 5e6
@@ -47,6 +48,12 @@ class SparseGram(Gram):
     @cached_property
     def positive(self) -> SparseGram:
         return self if self.nonnegative else SparseGram(self.K.maximum(0).tocsr())
+
+    def gathered(self) -> tuple[SparseGram, Order, Order]:
+        order = csgraph.reverse_cuthill_mckee(self.K, symmetric_mode=True)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order), dtype=order.dtype)
+        return SparseGram(self.K[order][:, order]), order, back
 
     def smallest_distance(self) -> float:
         # Where K_ij is not stored, D_ij = d_i + d_j: only the smallest d matters there.

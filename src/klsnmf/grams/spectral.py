@@ -89,6 +89,7 @@ def diffuse_along_eigenvectors(
         f"Diffusion along {m} eigenvectors of {n} samples",
         "Set diffusion=0, or fit a part of the rows.",
     )
+    K, order, back = K.gathered()
     with threads_for(K.flops * m):
         degrees = K.dot(np.ones((n, 1), dtype))
         root = inverse_root(degrees[:, 0])
@@ -99,9 +100,12 @@ def diffuse_along_eigenvectors(
             return V
 
         rng = np.random.RandomState(0)
-        values, U = filtered_iteration(step, rng.normal(size=(n, m + SPARE)).astype(dtype), m)
+        Q = rng.normal(size=(n, m + SPARE)).astype(dtype)[order]
+        values, U = filtered_iteration(step, Q, m)
         values = np.maximum(values.astype(np.float64), 0)
-        left_out = _left_out(step, U, rng)
+        signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(dtype)[order]
+        left_out = {half: rest[back] for half, rest in _left_out(step, U, signs).items()}
+    U, degrees = U.T[:, back].T, degrees[back]
 
     def rest(steps: int) -> Array:  # (n,)
         """The diagonal of S^t - UΛᵗUᵀ; what is still there of it fades as its largest part may."""
@@ -119,20 +123,17 @@ def diffuse_along_eigenvectors(
     return diffusion.gram(), diffusion
 
 
-def _left_out(
-    step: Callable[[Array], Array], U: Array, rng: np.random.RandomState
-) -> dict[int, Array]:
+def _left_out(step: Callable[[Array], Array], U: Array, signs: Array) -> dict[int, Array]:
     """The diagonal of S^t - UΛᵗUᵀ for a few t, each (n,).
 
     For random signs z the square of (S^(t/2) (I - UUᵀ) z)_i is that in the mean.
     """
-    Z = (2 * rng.randint(2, size=(len(U), _PROBES)) - 1).astype(U.dtype)
-    Z -= U @ (U.T @ Z)
+    Z = signs - U @ (U.T @ signs)
     found = {}
     for half in range(1, _PROBED_STEPS // 2 + 1):
         Z = step(Z)
         Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
-        found[2 * half] = row_lengths(Z) / _PROBES
+        found[2 * half] = row_lengths(Z) / signs.shape[1]
     return found
 
 
