@@ -231,16 +231,16 @@ class TestLowRank(GramContract):
     @pytest.fixture(params=["nonnegative", "signed", "sparse", "with a diagonal"])
     def K(self, request, dtype):
         self.X = samples(request.param, dtype)
-        self.rest = None
+        self.diagonal = None
         X = self.X.toarray() if request.param == "sparse" else self.X
         K = X @ X.T
         if request.param == "with a diagonal":
-            self.rest = np.arange(13, dtype=dtype)
-            K = K + np.diag(self.rest)
+            K = K + np.diag(np.arange(13, dtype=dtype))
+            self.diagonal = np.diagonal(K)
         return K
 
     def make(self, K):
-        return LowRankGram(self.X, self.rest)
+        return LowRankGram(self.X, self.diagonal)
 
     def test_the_positive_part(self, K):
         gram = self.make(K)

@@ -294,3 +294,23 @@ def test_tiny_entries_are_flushed_so_that_no_product_is_subnormal():
     W[0, 0] = 1e-30
     assert SymmetricKLSNMF(DenseGram(K), 0.0).update_W(state(K, W, G))[0, 0] == 0
     assert KLSNMF(DenseGram(K), 0.0).update_W(state(K, W, G))[0, 0] > 0  # to the letter
+
+
+# ---------------------------------------------------------------------- what is made once
+
+
+def test_what_is_made_of_a_factor_is_made_anew_when_the_factor_changes():
+    K, W, G = problem(0)
+    model, s = LSNMF(DenseGram(K), 0.1), state(K, W.copy(), G)
+    _ = model.loss(s), model.update_W(s), model.update_G(s)
+    for array in (s.W, s.KW):
+        np.multiply(array, 2, out=array)
+    s.changed("W")
+    doubled = model.loss(s), model.update_W(s), model.update_G(s)
+    fresh = state(K, 2 * W, G)
+    expected = model.loss(fresh), model.update_W(fresh), model.update_G(fresh)
+    for found, truth in zip(doubled, expected, strict=True):
+        np.testing.assert_allclose(found, truth)
+    s.G = np.ones_like(G)
+    s.KG = K @ s.G
+    assert model.loss(s) == pytest.approx(model.loss(state(K, 2 * W, s.G)))

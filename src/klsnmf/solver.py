@@ -183,6 +183,7 @@ class _Fit:
     def update(self, factor: str) -> None:
         old = getattr(self.state, factor)
         new = getattr(self.model, f"update_{factor}")(self.state)
+        self.state.changed(factor)
         if new is old:  # renewed in place, because it is large: its change is not followed
             return
         old -= new

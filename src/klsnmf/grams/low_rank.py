@@ -11,6 +11,9 @@ from .._typing import Array, Matrix
 from .base import Gram
 from .data import Data
 
+#: Rows that are worked on together.
+_ROWS = 2**14
+
 
 class LowRankGram(Gram):
     """A positive semidefinite K of rank r, and a diagonal: K is never formed.
@@ -20,24 +23,23 @@ class LowRankGram(Gram):
     Parameters
     ----------
     features : (n, r) dense or sparse Φ
-    rest : (n,) array δ ≥ 0, what the diagonal of K has beyond ΦΦᵀ; None for nothing
+    diagonal : (n,) array, the diagonal of K, from which δ follows; None if δ is zero
     nonnegative : whether K stands for a matrix without negative entries. What the approximation
         leaves below zero in the product with a factor is then cut off. By default this is the
         case where Φ has no negative entry.
     """
 
     def __init__(
-        self, features: Matrix, rest: Array | None = None, nonnegative: bool | None = None
+        self, features: Matrix, diagonal: Array | None = None, nonnegative: bool | None = None
     ) -> None:
         self.features = Data(features)
-        self.rest = rest
         self.shape = (features.shape[0], features.shape[0])
         self.dtype = features.dtype
         self.order = self.features.order
         self.flops = 2 * self.features.flops
-        self.diagonal = self.features.row_square_sums
-        if rest is not None:
-            self.diagonal = self.diagonal + rest
+        lengths = self.features.row_square_sums
+        self.diagonal = lengths if diagonal is None else diagonal
+        self.rest = None if diagonal is None else np.maximum(diagonal - lengths, 0)
         self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
         self._cut = bool(nonnegative) and not self._no_negative_feature
         self.nonnegative = self._no_negative_feature if nonnegative is None else nonnegative
@@ -51,8 +53,9 @@ class LowRankGram(Gram):
         self.features.T.multiply(V, middle)
         self.features.multiply(middle, out)
         if self.rest is not None:
-            for block, product in zip(V, out, strict=True):
-                product += self.rest[:, None] * block
+            for start in range(0, self.shape[0], _ROWS):  # all at once they leave the cache
+                rows = slice(start, start + _ROWS)
+                out[:, rows] += self.rest[rows, None] * V[:, rows]
         if self._cut and V.min() >= 0:
             np.maximum(out, 0, out=out)
 
@@ -77,17 +80,17 @@ class LowRankGram(Gram):
         """Φ⁺Φ⁺ᵀ + Φ⁻Φ⁻ᵀ + diag(δ): it is above K and above 0, if not the least that is."""
         if self.nonnegative:
             return self
-        X = self.features.X
+        X, diagonal = self.features.X, None if self.rest is None else self.diagonal
         if sparse.issparse(X):
-            return LowRankGram(sparse.hstack([X.maximum(0), (-X).maximum(0)]).tocsr(), self.rest)
-        return LowRankGram(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]), self.rest)
+            return LowRankGram(sparse.hstack([X.maximum(0), (-X).maximum(0)]).tocsr(), diagonal)
+        return LowRankGram(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]), diagonal)
 
     def in_single_precision(self) -> LowRankGram:
         moderate = 1e-6 < self.largest < 1e6
         if self.dtype == np.float32 or not self._cut or not moderate:
             return self
-        rest = None if self.rest is None else self.rest.astype(np.float32)
-        return LowRankGram(self.features.X.astype(np.float32), rest, self.nonnegative)
+        diagonal = None if self.rest is None else self.diagonal.astype(np.float32)
+        return LowRankGram(self.features.X.astype(np.float32), diagonal, self.nonnegative)
 
     def smallest_distance(self) -> float:
         """Distances between samples are what they are: never negative."""

@@ -52,8 +52,7 @@ class SpectralDiffusion:
         """K_t, with what the eigenvectors leave out on its diagonal."""
         features = self.c * self.U
         features *= self._powers(self.steps // 2)
-        rest: Array = (self.c[:, 0] > 0) - row_lengths(features)
-        return LowRankGram(features, np.maximum(rest, 0).astype(self.U.dtype), nonnegative=True)
+        return LowRankGram(features, (self.c[:, 0] > 0).astype(features.dtype), nonnegative=True)
 
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""

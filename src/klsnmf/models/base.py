@@ -6,7 +6,7 @@ plain formula does. The functions here tell the two apart, so that the rules nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,20 @@ class State(SimpleNamespace):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Array: ...
+
+    def __setattr__(self, name: str, value: Array) -> None:
+        super().__setattr__(name, value)
+        vars(self).pop("_made", None)
+
+    def once(self, name: str, factor: str, rule: Callable[[], Array]) -> Array:
+        """What a rule makes of a factor and its products; made once, until the factor changes."""
+        made = vars(self).setdefault("_made", {}).setdefault(factor, {})
+        if name not in made:
+            made[name] = rule()
+        return made[name]
+
+    def changed(self, factor: str) -> None:
+        vars(self).setdefault("_made", {}).pop(factor, None)
 
 
 class Model(Protocol):

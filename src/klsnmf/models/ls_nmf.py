@@ -33,6 +33,16 @@ from .base import (
 )
 
 
+def GG(s: State) -> Array:  # (k, k)
+    """GᵀG: the loss and the next W step share it."""
+    return s.once("GG", "G", lambda: square(s.G))
+
+
+def WKW(s: State) -> Array:  # (k, k)
+    """WᵀKW: the G step and the loss share it."""
+    return s.once("WKW", "W", lambda: s.W.T @ s.KW)
+
+
 @dataclass(frozen=True)
 class LSNMF:
     """f with G free (eq_obj_lsnmf). Neither step ever raises f."""
@@ -51,15 +61,19 @@ class LSNMF:
 
     def update_W(self, s: State) -> Array:
         """eq_update_W:  W ← W ∘ √( KG / (KW·GᵀG + λDG) )."""
-        return flushed(multiplied(s.W, s.KG, dot(s.KW, square(s.G)) + self.local(s.G, s.KG)))
+        down = dot(s.KW, GG(s))
+        down += self.local(s.G, s.KG)
+        return flushed(multiplied(s.W, s.KG, down))
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ √( KW / (G·WᵀKW + λDW) )."""
-        return flushed(multiplied(s.G, s.KW, dot(s.G, s.W.T @ s.KW) + self.local(s.W, s.KW)))
+        down = dot(s.G, WKW(s))
+        down += self.local(s.W, s.KW)
+        return flushed(multiplied(s.G, s.KW, down))
 
     def loss(self, s: State) -> float:
         WKG = inner(s.W, s.KG)
-        fit = self.K.trace - 2 * WKG + inner(s.W.T @ s.KW, square(s.G))
+        fit = self.K.trace - 2 * WKG + inner(WKW(s), GG(s))
         return fit / 2 + (self.lam * self.K.total_distance(s.W, s.G, WKG) if self.lam else 0.0)
 
     def local(self, V: Array, KV: Array) -> Any:
@@ -106,7 +120,7 @@ class KLSNMF(LSNMF):
 
     def update_W(self, s: State) -> Array:
         """eq_update_W, with nothing added but a floor under the division."""
-        return multiplied(s.W, s.KG, dot(s.KW, square(s.G)) + self.local(s.G, s.KG))
+        return multiplied(s.W, s.KG, dot(s.KW, GG(s)) + self.local(s.G, s.KG))
 
     def update_G(self, s: State) -> Array:
         """eq_update_G:  G ← G ∘ √( (KW + λG(GᵀDW)) / (λDW + G(GᵀKW)) )."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from .._typing import Array
 from ..grams import Operator
-from .base import State, dot, flushed, minus, multiplied, plus, square
-from .ls_nmf import LSNMF, ExactKLSNMF, SymmetricKLSNMF
+from .base import State, dot, flushed, minus, multiplied, plus
+from .ls_nmf import GG, LSNMF, WKW, ExactKLSNMF, SymmetricKLSNMF
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,14 @@ class SignedLSNMF(LSNMF):
 
     def update_W(self, s: State) -> Array:
         """W ← W ∘ √( ((KG)⁺ + K⁻W·GᵀG) / ((KG)⁻ + K⁺W·GᵀG + λDG) )."""
-        GG = square(s.G)
         NW = plus(s.PW - s.KW)
-        up = plus(s.KG) + dot(NW, GG)
-        down = minus(s.KG) + dot(s.PW, GG) + self.local(s.G, s.KG)
+        up = plus(s.KG) + dot(NW, GG(s))
+        down = minus(s.KG) + dot(s.PW, GG(s)) + self.local(s.G, s.KG)
         return flushed(multiplied(s.W, up, down))
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ √( ((KW)⁺ + G·C⁻) / ((KW)⁻ + G·C⁺ + λDW) ),  C = WᵀKW."""
-        C = s.W.T @ s.KW
+        C = WKW(s)
         up = plus(s.KW) + dot(s.G, minus(C))
         down = minus(s.KW) + dot(s.G, plus(C)) + self.local(s.W, s.KW)
         return flushed(multiplied(s.G, up, down))
