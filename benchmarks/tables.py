@@ -251,6 +251,7 @@ def methods_section(found: list[Row]) -> list[str]:
 
 def growth_section(found: list[Row]) -> list[str]:
     body = []
+    counts = [int(row["iterations"]) for row in found if row.get("iterations")] or [0]
     for data in rows.values(found, "data"):
         for method in METHODS:
             chosen = rows.select(found, data=data, what=method)
@@ -268,8 +269,8 @@ def growth_section(found: list[Row]) -> list[str]:
             f"""The exponent b where seconds grow as nᵇ: the slope of the best line in a log-log
             plot, through all sizes, and through n ≥ {LEAST:,} as in the picture. Of KLSNMF, the
             search for neighbours (graph) and all the rest (fit) are told apart too. The search
-            is exact or approximate, whichever suits the size. The fit takes as many iterations
-            as it needs, between 30 and 200 here: that is in the exponent too."""
+            is exact or approximate, whichever suits the size. A fit takes as many iterations as
+            it needs, between {min(counts)} and {max(counts)} here: that is in the exponent too."""
         ),
         *table(["data", "method", "all n", f"n ≥ {LEAST:,}", "up to n"], body),
     ]

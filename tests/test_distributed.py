@@ -316,6 +316,59 @@ def test_what_only_workers_know_is_in_no_file(client, X, tmp_path, monkeypatch):
     assert not (tmp_path / "model.npz").exists()
 
 
+class Accident:
+    """Does something at the given iteration, and notes those that it sees."""
+
+    def __init__(self, iteration=0, what=None):
+        self.iteration, self.what, self.seen = iteration, what, []
+
+    def __call__(self, progress):
+        self.seen.append(progress.iteration)
+        if progress.phase == "soft" and progress.iteration == self.iteration:
+            self.what()
+
+
+RUN = {"kernel": "rbf", "solver": "soft", "max_iter": 30}
+
+
+def test_a_run_goes_on_on_another_cluster(client, X, tmp_path, impatient):
+    file = tmp_path / "run.npz"
+    with (
+        LocalWorkers(n_workers=1, processes=False) as cluster,
+        Client(cluster, set_as_default=False, timeout=2) as first,
+    ):
+        accident = Accident(15, cluster.close)
+        with pytest.raises(ClusterError, match="was lost") as caught:
+            fit(X, engine=first, checkpoint=file, callback=accident, **RUN)
+    assert any(str(file) in note for note in caught.value.__notes__)
+    after = Accident()
+    found = fit(X, engine=client, checkpoint=file, callback=after, **RUN)
+    assert 1 < after.seen[0] <= 16
+    whole = fit(X, **RUN)
+    np.testing.assert_array_equal(found.labels_, whole.labels_)
+    assert found.n_iter_ == whole.n_iter_
+
+
+def test_a_run_goes_on_when_its_file_is_back(client, X, tmp_path):
+    client.wait_for_workers(2, timeout=60)
+    samples, file = tmp_path / "x.npy", tmp_path / "run.npz"
+    np.save(samples, X)
+
+    def vanish():
+        samples.unlink()
+        kill_one(client)
+
+    with pytest.raises(remote.SourceError, match="cannot read") as caught:
+        fit(samples, engine=client, checkpoint=file, callback=Accident(15, vanish), **RUN)
+    assert any(str(file) in note for note in caught.value.__notes__)
+    client.wait_for_workers(2, timeout=60)
+    np.save(samples, X)
+    after = Accident()
+    found = fit(samples, engine=client, checkpoint=file, callback=after, **RUN)
+    assert 1 < after.seen[0] <= 16
+    np.testing.assert_array_equal(found.labels_, fit(X, **RUN).labels_)
+
+
 class TestBadInput:
     """Each ends in one clear sentence, and leaves no half-fitted estimator behind."""
 

@@ -10,10 +10,12 @@ from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, memory, spectra
+from klsnmf.grams import DenseGram, SparseGram
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
 from klsnmf.metrics import accuracy
 from klsnmf.plans import choose_search, make_plan
+from klsnmf.tiles import KernelTiles
 
 SEEDS = range(3)
 
@@ -271,3 +273,66 @@ def test_memory_of_other_libraries_runs_out(said):
         raise RuntimeError(said)
     with pytest.raises(RuntimeError, match="something else"), memory.explained("The fit"):
         raise RuntimeError("something else")
+
+
+# ---------------------------------------------------------------------- memory of others, of tiles
+
+
+@pytest.mark.parametrize(
+    ("names", "statistics"),
+    [
+        (("memory.max", "memory.current", "memory.stat"), "anon 4\ninactive_file 1000\n"),
+        (
+            ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+            "inactive_file 4\ntotal_inactive_file 1000\n",
+        ),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_a_container_may_take_less_than_the_system_has(names, statistics, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    system = memory.available()
+    (tmp_path / "memory").mkdir()
+    for name, text in zip(names, ("5000000\n", "2000000\n", statistics), strict=True):
+        (tmp_path / name).write_text(text)
+    assert memory.available() == 3_001_000
+    (tmp_path / names[0]).write_text("max\n")
+    assert memory.available() == pytest.approx(system, rel=0.5)
+    (tmp_path / names[0]).write_text("1000\n")
+    assert memory.available() == 0
+
+
+@pytest.mark.parametrize("max_memory", [1e-6, 1e-4, 1e-2, None])
+def test_tiles_take_no_more_than_they_may(max_memory, monkeypatch):
+    X = clear(0)[0]
+    sizes = []
+    tile = KernelTiles.tile
+
+    def spy(self, rows, columns):
+        found = tile(self, rows, columns)
+        if isinstance(rows, slice):  # not the samples that are looked at once, for the mean
+            sizes.append(found.nbytes)
+        return found
+
+    monkeypatch.setattr(KernelTiles, "tile", spy)
+    model = KLSNMF(3, kernel="rbf", gram="tiled", max_memory=max_memory, random_state=0).fit(X)
+    assert max(sizes) <= (16**2 * 8 if max_memory == 1e-6 else (max_memory or 1) * 1e9)
+    full = KLSNMF(3, kernel="rbf", gram="dense", random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, full.labels_)
+
+
+def test_a_kernel_of_both_signs_needs_room_for_its_positive_part(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    monkeypatch.setattr("klsnmf.memory.available", lambda: 10**4)
+    assert DenseGram(np.abs(X @ X.T)).positive.nonnegative
+    with pytest.raises(MemoryError, match=r"positive part of the kernel matrix.*negative entries"):
+        _ = DenseGram(X @ X.T).positive
+
+
+def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
+    K = sparse.csr_array(np.eye(30) + np.eye(30)[:, ::-1] / 2)
+    assert isinstance(SparseGram(K).reordered()[1], np.ndarray)
+    monkeypatch.setattr("klsnmf.grams.sparse._MOST_NEIGHBORS", 1)
+    other, order, back = SparseGram(K).reordered()
+    assert (order, back) == (slice(None), slice(None))
+    assert other.K is K

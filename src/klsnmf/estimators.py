@@ -60,7 +60,8 @@ class KLSNMF(LocalSimilarityNMF):
         "cosine". "auto" takes the array if it fits into memory, then tiles up to 100,000
         samples, then low rank. With ``n_neighbors`` the matrix is sparse, and this is not asked.
     max_memory : float or None, default=None
-        Gigabytes that the kernel matrix may take; None is 80 % of the memory that is free.
+        Gigabytes that the kernel matrix may take; None is 80 % of the memory that is free. Tiles
+        become smaller where even a few of them would take more.
     row_norm : "l2", None or "auto", default="auto"
         Scale the samples to length 1 before the kernel, or leave them. "auto" scales amounts, that
         is X with no negative entry, of 20 features or more (see ``row_norm_``).
@@ -92,7 +93,7 @@ class KLSNMF(LocalSimilarityNMF):
         same labels. They find neighbours, or hold K in blocks of rows. Needs ``klsnmf[dask]`` and
         a kernel by its name. For X a dask.array, None is the client made last.
     verbose : int, default=0
-        1 prints a line every ten iterations.
+        1 prints what was chosen and why, and a line every ten iterations.
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solver.Progress`; the fit stops where
         it is when it returns True.

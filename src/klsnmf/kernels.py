@@ -22,6 +22,7 @@ from ._typing import Array, Matrix
 from .devices import namespace, on_host, slices, tiny, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
+from .grams.tiled import tile_side
 from .graphs import (
     SURPLUS,
     TIE,
@@ -236,7 +237,7 @@ def fit_kernel(
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
     fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
     if n_neighbors is None:
-        return _all_pairs(kernel, X, r, plan.gram, workers), fitted
+        return _all_pairs(kernel, X, r, plan, workers), fitted
     i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
     if callable(kernel):
         K = _symmetric_call(kernel, X)
@@ -247,7 +248,7 @@ def fit_kernel(
 
 
 def _all_pairs(
-    kernel: str | KernelFunction, X: Matrix, r: Array, gram: str, workers: RemoteSamples | None
+    kernel: str | KernelFunction, X: Matrix, r: Array, plan: Plan, workers: RemoteSamples | None
 ) -> Gram:
     """K with all its entries: as an array, by tiles, of low rank, or on the workers."""
     if callable(kernel):
@@ -255,14 +256,16 @@ def _all_pairs(
     form = KERNELS[kernel]
     if workers is not None:
         return workers.gram(form, r)
-    if gram == "dense":
+    if plan.gram == "dense":
         return DenseGram(_dense(form, X, r))
-    if gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
+    if plan.gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
         return LowRankGram(X)
     tiles = KernelTiles(form, X, r, X.dtype)
     if is_wide(form, tiles.mean()):
         tiles = replace(tiles, dtype=np.dtype(np.float64))
-    return nystrom(tiles) if gram == "low-rank" else TiledGram(tiles)
+    if plan.gram == "low-rank":
+        return nystrom(tiles)
+    return TiledGram(tiles, tile_side(tiles.dtype.itemsize, plan.max_memory))
 
 
 def _symmetric_call(kernel: KernelFunction, X: Matrix) -> Array:  # (n, n)

@@ -22,8 +22,40 @@ class NotEnoughMemory(MemoryError):  # noqa: N818
     """Memory did not suffice, or would not; the message says for what, and what to do."""
 
 
+#: Where Linux keeps the limit of a container or a batch job, what is used of it, and how much of
+#: that are copies of files, which make room when asked: in its two versions of control groups.
+_GROUPS = Path("/sys/fs/cgroup")
+_NAMES = (
+    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+    (
+        "memory/memory.limit_in_bytes",
+        "memory/memory.usage_in_bytes",
+        "memory/memory.stat",
+        "total_inactive_file",
+    ),
+)
+
+
 def available() -> int | None:
     """Bytes that can be had without swapping; None where the system does not tell."""
+    known = [room for room in (_of_system(), _of_group()) if room is not None]
+    return min(known, default=None)
+
+
+def _of_group() -> int | None:
+    """What a container or a batch job may still take; None without a limit."""
+    for limit, used, statistics, copies in _NAMES:
+        try:
+            room = int((_GROUPS / limit).read_text()) - int((_GROUPS / used).read_text())
+            lines = (_GROUPS / statistics).read_text().splitlines()
+            counts = dict(line.split() for line in lines)
+            return max(0, room + int(counts[copies]))
+        except (OSError, ValueError, KeyError):  # there is no such file, or no limit: "max"
+            continue
+    return None
+
+
+def _of_system() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

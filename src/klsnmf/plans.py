@@ -39,12 +39,14 @@ class Plan:
     approximate : whether neighbours are found approximately
     by_workers : whether workers find them
     reasons : sentences for the user
+    max_memory : gigabytes that what is held of the matrix may take; None without a limit
     """
 
     gram: str
     approximate: bool
     by_workers: bool
     reasons: tuple[str, ...]
+    max_memory: float | None = None
 
 
 def make_plan(
@@ -83,7 +85,7 @@ def make_plan(
     if room is not None:
         return Plan("distributed", *search, (_on_workers(shape[0], itemsize, room), how))
     chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
-    return Plan(chosen, *search, (why, how))
+    return Plan(chosen, *search, (why, how), max_memory)
 
 
 def _choose_gram(

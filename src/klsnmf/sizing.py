@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .grams.distributed import cut_rows
-from .grams.spectral import how_many_vectors
+from .grams.spectral import bytes_needed, how_many_vectors
 from .graphs import SURPLUS
 from .inits import how_many_starts
 from .plans import BYTES_PER_NEIGHBOR
-from .spectra import SPARE
 
 #: How often an iteration goes through the memory of a factor of every fit, besides its products:
 #: the two rules, how much they change, and the objective.
@@ -119,7 +118,7 @@ def needs(
     m = how_many_vectors(n, k)
     found = float(n) * (neighbors + SURPLUS) * 8  # indices
     graph = float(n) * neighbors * BYTES_PER_NEIGHBOR
-    vectors = 6.0 * n * (m + SPARE) * itemsize
+    vectors = bytes_needed(n, m, itemsize)
     features = float(n) * m * itemsize
     factors *= max(fits, how_many_starts(n, k, 4.0 * n * m, p))
     work = 4.0 * n * m * k * fits / flops

@@ -110,7 +110,7 @@ class Gram(Operator):
         """The same matrix for rough work in half the time, where there is such a thing."""
         return self
 
-    def gathered(self) -> tuple[Gram, Order, Order]:
+    def reordered(self) -> tuple[Gram, Order, Order]:
         """K with its samples in an order that is good for products, the order, and the way back.
 
         Where most entries of K are zero, products are fast if samples that know each other are

@@ -12,6 +12,12 @@ from .._typing import Array
 from ..devices import cast, namespace, on_host, slices
 from .base import Gram
 
+#: What to do where K fits, and K⁺ beside it does not.
+_FEWER = (
+    "A kernel with negative entries needs it too: set n_neighbors for a sparse kernel, or "
+    'gram="low-rank" or "tiled", or fit a part of the rows.'
+)
+
 #: Entries looked at together when K is checked: no temporary array of K's size.
 _BLOCK = 2**20
 
@@ -59,7 +65,11 @@ class DenseGram(Gram):
 
     @cached_property
     def positive(self) -> DenseGram:
-        return self if self.nonnegative else type(self)(namespace(self.K).maximum(self.K, 0))
+        if self.nonnegative:
+            return self
+        if on_host(self.K):
+            memory.require(self.K.nbytes, "The positive part of the kernel matrix", _FEWER)
+        return type(self)(namespace(self.K).maximum(self.K, 0))
 
     def smallest_distance(self) -> float:
         d, xp = self.diagonal, namespace(self.K)

@@ -11,8 +11,11 @@ from .._typing import Array, Matrix
 from .base import Gram
 from .data import Data
 
-#: Rows that are worked on together.
-_ROWS = 2**14
+#: Numbers of a stack that are worked on together.
+_NUMBERS = 2**20
+
+#: Sums of squares that differ by so many times the precision are the same.
+_ROUNDING = 64
 
 
 class LowRankGram(Gram):
@@ -23,7 +26,7 @@ class LowRankGram(Gram):
     Parameters
     ----------
     features : (n, r) dense or sparse Φ
-    diagonal : (n,) array, the diagonal of K, from which δ follows; None if δ is zero
+    diagonal : (n,) array, the diagonal that K shall have, from which δ ≥ 0 follows; None for δ = 0
     nonnegative : whether K stands for a matrix without negative entries. What the approximation
         leaves below zero in the product with a factor is then cut off. By default this is the
         case where Φ has no negative entry.
@@ -38,8 +41,12 @@ class LowRankGram(Gram):
         self.order = self.features.order
         self.flops = 2 * self.features.flops
         lengths = self.features.row_square_sums
-        self.diagonal = lengths if diagonal is None else diagonal
-        self.rest = None if diagonal is None else np.maximum(diagonal - lengths, 0)
+        self.diagonal, self.rest = lengths, None
+        if diagonal is not None:
+            self.rest = np.maximum(diagonal - lengths, 0)
+            # Exactly as wished where only rounding is beyond it; an approximation can be far.
+            beyond = lengths > (1 + _ROUNDING * np.finfo(self.dtype).eps) * diagonal
+            self.diagonal = np.where(beyond, lengths, diagonal)
         self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
         self._cut = bool(nonnegative) and not self._no_negative_feature
         self.nonnegative = self._no_negative_feature if nonnegative is None else nonnegative
@@ -53,8 +60,9 @@ class LowRankGram(Gram):
         self.features.T.multiply(V, middle)
         self.features.multiply(middle, out)
         if self.rest is not None:
-            for start in range(0, self.shape[0], _ROWS):  # all at once they leave the cache
-                rows = slice(start, start + _ROWS)
+            some = max(1, _NUMBERS // (V.shape[0] * V.shape[2]))
+            for start in range(0, self.shape[0], some):  # all at once would leave the cache
+                rows = slice(start, start + some)
                 out[:, rows] += self.rest[rows, None] * V[:, rows]
         if self._cut and V.min() >= 0:
             np.maximum(out, 0, out=out)

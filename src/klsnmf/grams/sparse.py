@@ -13,6 +13,9 @@ from .._typing import Array
 from ..threads import allowed_threads, side_by_side
 from .base import Gram, Order, multiply_wide
 
+#: Neighbours of a sample, at most, where an order of the samples is looked for.
+_MOST_NEIGHBORS = 10_000
+
 #: A thread more is worth its start for this many products of two numbers, about a millisecond.
 _PRODUCTS_PER_THREAD = 5e6
 
@@ -49,7 +52,10 @@ class SparseGram(Gram):
     def positive(self) -> SparseGram:
         return self if self.nonnegative else SparseGram(self.K.maximum(0).tocsr())
 
-    def gathered(self) -> tuple[SparseGram, Order, Order]:
+    def reordered(self) -> tuple[Gram, Order, Order]:
+        # The order takes the square of the neighbours of a sample as time: no hubs.
+        if self.K.nnz and np.diff(self.K.indptr).max() > _MOST_NEIGHBORS:
+            return super().reordered()
         order = csgraph.reverse_cuthill_mckee(self.K, symmetric_mode=True)
         back = np.empty_like(order)
         back[order] = np.arange(len(order), dtype=order.dtype)

@@ -73,6 +73,11 @@ def how_many_vectors(n: int, k: int) -> int:
     return min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
 
 
+def bytes_needed(n: int, m: int, itemsize: int) -> float:
+    """For m eigenvectors of n samples, and then for random signs, which begin as long integers."""
+    return float(n) * max(6 * (m + SPARE) * itemsize, (m + 3 * _PROBES) * itemsize + 8 * _PROBES)
+
+
 def diffuse_along_eigenvectors(
     K: Gram, k: int, steps: int | None = None
 ) -> tuple[Gram, SpectralDiffusion]:
@@ -84,11 +89,11 @@ def diffuse_along_eigenvectors(
     n, dtype = K.shape[0], K.dtype
     m = how_many_vectors(n, k)
     memory.require(
-        6.0 * n * (m + SPARE) * dtype.itemsize,
+        bytes_needed(n, m, dtype.itemsize),
         f"Diffusion along {m} eigenvectors of {n} samples",
         "Set diffusion=0, or fit a part of the rows.",
     )
-    K, order, back = K.gathered()
+    K, order, back = K.reordered()
     with threads_for(K.flops * m):
         degrees = K.dot(np.ones((n, 1), dtype))
         root = inverse_root(degrees[:, 0])

@@ -12,8 +12,21 @@ from .._typing import Array
 from ..threads import allowed_threads, side_by_side
 from .base import Gram
 
-#: Rows and columns of a tile: it stays in the processor's cache while it is made and used.
+#: Rows and columns of a tile: it stays in the processor's cache while it is made and used. And the
+#: fewest, where memory is short.
 TILE = 512
+_SMALLEST = 16
+
+#: Arrays of a tile's size that each thread holds at a time.
+_ARRAYS = 4
+
+
+def tile_side(itemsize: int, max_memory: float | None) -> int:
+    """Rows and columns of tiles that take, on all threads together, so many gigabytes at most."""
+    if max_memory is None:
+        return TILE
+    numbers = max_memory * 1e9 / (allowed_threads().get("blas", 1) * _ARRAYS * itemsize)
+    return int(np.clip(np.sqrt(numbers), _SMALLEST, TILE))
 
 
 class Tiles(Protocol):
@@ -59,8 +72,9 @@ class TiledGram(Gram):
 
     order = "F"
 
-    def __init__(self, tiles: Tiles) -> None:
+    def __init__(self, tiles: Tiles, side: int | None = None) -> None:
         self.tiles = tiles
+        self.side = TILE if side is None else side
         n = len(tiles.diagonal)
         self.shape = (n, n)
         self.dtype = tiles.dtype
@@ -72,7 +86,7 @@ class TiledGram(Gram):
         # (KV)ᵀ = VᵀK, as for an array: a tile is multiplied with all fits at once.
         fits, n, k = V.shape
         V, product = V.mT.reshape(fits * k, n), out.mT.reshape(fits * k, n)
-        threads = max(1, min(allowed_threads().get("blas", 1), n // TILE))
+        threads = max(1, min(allowed_threads().get("blas", 1), n // self.side))
         sums = [product] + [np.empty_like(product) for _ in range(threads - 1)]
 
         def work(share: int) -> None:
@@ -86,7 +100,7 @@ class TiledGram(Gram):
 
     def _stripes(self) -> Iterator[slice]:
         n = self.shape[0]
-        return (slice(start, min(start + TILE, n)) for start in range(0, n, TILE))
+        return (slice(start, min(start + self.side, n)) for start in range(0, n, self.side))
 
     def _add_stripes(self, V: Array, out: Array, stripes: Sequence[slice]) -> None:
         for rows in stripes:
@@ -120,11 +134,11 @@ class TiledGram(Gram):
 
     @cached_property
     def positive(self) -> Gram:
-        return self if self.nonnegative else TiledGram(self.tiles.positive())
+        return self if self.nonnegative else TiledGram(self.tiles.positive(), self.side)
 
     def in_single_precision(self) -> Gram:
         rough = self.tiles.in_single_precision()
-        return self if rough is self.tiles else TiledGram(rough)
+        return self if rough is self.tiles else TiledGram(rough, self.side)
 
     def smallest_distance(self) -> float:
         if self.tiles.metric:

@@ -32,20 +32,21 @@ class State(SimpleNamespace):
         vars(self).pop("_made", None)
 
     def once(self, name: str, factor: str, rule: Callable[[], Array]) -> Array:
-        """What a rule makes of a factor and its products; made once, until the factor changes."""
+        """What a rule makes of one factor and its products; made once, until the factor changes."""
         made = vars(self).setdefault("_made", {}).setdefault(factor, {})
         if name not in made:
             made[name] = rule()
         return made[name]
 
     def changed(self, factor: str) -> None:
+        """Forget what was made of this factor, whose numbers are others now."""
         vars(self).setdefault("_made", {}).pop(factor, None)
 
 
 class Model(Protocol):
     """A problem in some factors, and a step of mathematics towards its solution.
 
-    The rules are written for a single fit and change nothing in its state: for a factor W the
+    The rules are written for a single fit and change no array of its state: for a factor W the
     model has a method ``update_W`` that returns the new W. After an update the loop renews the
     products of that factor, for all fits at once. A factor too large for copies may be renewed in
     place: then ``update_W`` returns W itself, and how much it changed is not noted.
