@@ -127,7 +127,8 @@ def nystrom(tiles: KernelTiles) -> LowRankGram:
     """K ≈ K_L K_LL⁻¹ K_Lᵀ for some samples L drawn at random, its diagonal put right.
 
     Williams and Seeger, "Using the Nyström method to speed up kernel machines" (2000). What L does
-    not span of a sample is kept as its own: it goes to the diagonal.
+    not span of a sample is kept as its own: it goes to the diagonal. Where K has no negative entry,
+    those that the approximation has are not meant.
     """
     n = len(tiles.diagonal)
     landmarks = np.sort(np.random.RandomState(0).permutation(n)[:LANDMARKS])
@@ -140,4 +141,4 @@ def nystrom(tiles: KernelTiles) -> LowRankGram:
     for start in range(0, n, _ROWS):
         part = slice(start, min(start + _ROWS, n))
         features[part] = tiles.tile(part, landmarks) @ back
-    return LowRankGram(features, tiles.diagonal)
+    return LowRankGram(features, tiles.diagonal, tiles.nonnegative or None)

@@ -20,7 +20,7 @@ from .checks import (
 )
 from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
-from .grams import DeviceGram, Gram, LowRankGram, SpectralDiffusion, diffuse, diffuse_enough
+from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
 from .mixing import View
 from .plans import choose_search, make_plan
@@ -132,10 +132,9 @@ class KernelParameters(BaseEstimator):
         if steps == 0 or (steps == "auto" and kernel != "self-tuning"):
             return base, fitted
         if not base.nonnegative:
-            tiles = ', or gram="tiled"' if isinstance(base, LowRankGram) else ""
             raise ValueError(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
-                f"set diffusion=0{tiles}."
+                "set diffusion=0."
             )
         if isinstance(base, DeviceGram):
             devices.require_memory(
