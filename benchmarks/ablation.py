@@ -126,7 +126,7 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "random starts": fitted(init="random", n_init=8),
     },
     "Unit rows?": {"raw rows": fitted(row_norm=None)},
-    "How many steps of diffusion? (default 4, doubled until tr Sᵗ ≤ 4k)": {
+    "How many steps of diffusion? (default 4, doubled until tr Sᵗ ≤ 2k)": {
         "none": fitted(diffusion=0),
         "2 steps": fitted(diffusion=2),
         "8 steps": fitted(diffusion=8),

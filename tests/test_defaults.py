@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from benchmarks.scale import curves
 from klsnmf import KLSNMF, n_clusters_evidence, path
 from klsnmf.checks import choose_row_norm
 from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, screened
@@ -46,6 +47,7 @@ PLANTED = {
     "rings": lambda s: make_circles(300, noise=0.05, factor=0.45, random_state=s),
     "linked rings": lambda s: linked_rings(400, s),
     "moons": lambda s: make_moons(300, noise=0.06, random_state=s),
+    "six rings and arcs": lambda s: curves(1000, s),
 }
 
 

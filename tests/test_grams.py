@@ -323,7 +323,7 @@ def test_tiles_are_diffused_as_the_array(steps):
 @pytest.mark.parametrize("form", [DenseGram, lambda K: SparseGram(sparse.csr_array(K))])
 @pytest.mark.parametrize("groups", [3, 6])
 def test_steps_along_eigenvectors_are_enough(form, groups):
-    """tr(S^t) is at most 4k, but for the part of it that random signs give."""
+    """tr(S^t) is at most 2k, but for the part of it that random signs give."""
     n = 120
     K = np.kron(np.eye(groups), np.ones((n // groups, n // groups))) * weights(n, 0.3)
     K += 0.01 * weights(n, 0.1, seed=1)

@@ -39,9 +39,9 @@ def diffused(K, steps):
 
 
 def enough_steps(K, k):
-    """4, doubled until tr(S^t) ≤ 4k."""
+    """4, doubled until tr(S^t) ≤ 2k."""
     spectrum = np.linalg.eigvalsh(normalized(K))
     steps = 4
-    while np.sum(spectrum**steps) > 4 * k and steps < 8192:
+    while np.sum(spectrum**steps) > 2 * k and steps < 8192:
         steps *= 2
     return steps

@@ -171,11 +171,11 @@ def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Diffusion | SpectralDiff
 
 
 def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, SpectralDiffusion]:
-    """The Gram of K_t with as many steps as k clusters need: 4, doubled until tr(S^t) ≤ 4k.
+    """The Gram of K_t with as many steps as k clusters need: 4, doubled until tr(S^t) ≤ 2k.
 
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
     number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
-    the objective would follow instead of the clusters. Images need 4 or 8 steps, long thin
+    the objective would follow instead of the clusters. Images need 4 to 16 steps, long thin
     curves hundreds. With too many samples for dense powers of S, so many steps are taken along
     its leading eigenvectors.
     """

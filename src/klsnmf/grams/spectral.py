@@ -20,9 +20,9 @@ from .low_rank import LowRankGram
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 FEWEST_STEPS = 4
 MOST_STEPS = 8192
-ENOUGH = 4
+ENOUGH = 2
 
-#: Eigenvectors for each cluster: those of tr(S^t), or fewer where they would be too many.
+#: Eigenvectors for each cluster: twice those of tr(S^t), or fewer where they would be too many.
 _VECTORS = 4
 _MOST_VECTORS = 256
 _FEWEST_VECTORS = 2
@@ -81,7 +81,7 @@ def bytes_needed(n: int, m: int, itemsize: int) -> float:
 def diffuse_along_eigenvectors(
     K: Gram, k: int, steps: int | None = None
 ) -> tuple[Gram, SpectralDiffusion]:
-    """K_t by the eigenvectors of S; steps that are not given are doubled until tr(S^t) ≤ 4k.
+    """K_t by the eigenvectors of S; steps that are not given are doubled until tr(S^t) ≤ 2k.
 
     Only a few eigenvalues still count after that many steps. Those that are known give their part
     of tr(S^t), and random signs the rest of it.
