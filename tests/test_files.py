@@ -75,13 +75,13 @@ HOSTILE_ARRAYS = {
     "objects": (npy(np.array([{}, []], dtype=object)), "objects"),
     "records": (npy(np.zeros(3, [("a", "<f8")])), "records"),
     "objects in records": (lying_npy((1,), [("a", "|O")]), "objects"),
-    "more than the limit": (lying_npy((HUGE,)), "allowed"),
+    "more than any limit": (lying_npy((HUGE,)), "has 64: it is incomplete, or damaged"),
     "more than there is": (lying_npy((1000, 1000)), "claims 8000000 bytes of data and has 64"),
     "less than there is": (lying_npy((2,)), "claims 16 bytes of data and has 64"),
     "negative": (lying_npy((-8,)), "impossible"),
     "two negatives": (lying_npy((-1, -8)), "impossible"),
     "items of no size": (lying_npy((HUGE,), "|S0"), "impossible"),
-    "more numbers than a machine counts": (lying_npy((2**62, 2**62)), "allowed"),
+    "more numbers than a machine counts": (lying_npy((2**62, 2**62)), "incomplete, or damaged"),
     "too many axes": (lying_npy((1,) * 80, data=b"\0" * 8), "impossible|damaged"),
     "an endless header": (
         b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 100,
@@ -105,6 +105,13 @@ def test_hostile_arrays(kind, tmp_path):
     assert_refused(read_npy, one, words)
     many.write_bytes(zipped([("a.npy", content)]))
     assert_refused(read_npz, many, words)
+
+
+def test_a_sound_array_larger_than_the_limit(tmp_path):
+    file = tmp_path / "a.npy"
+    file.write_bytes(npy(np.arange(1000.0)))
+    assert_refused(read_npy, file, "takes 8000 bytes, 7999 are allowed", limit=7999)
+    np.testing.assert_array_equal(read_npy(file, limit=8000), np.arange(1000.0))
 
 
 def test_truncated_array(tmp_path):

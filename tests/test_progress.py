@@ -1,8 +1,10 @@
 """Progress: told from the places where time passes, to whoever wants to know."""
 
+import re
+
 import numpy as np
 
-from klsnmf import GNMF, KLSNMF, n_clusters_evidence
+from klsnmf import GNMF, KLSNMF, callbacks, inits, n_clusters_evidence
 from klsnmf.progress import observed, steps, tell
 
 from .helpers import blobs
@@ -37,3 +39,28 @@ def test_fits_tell_of_starts_and_iterations():
     assert heard[-1][0] == "numbers of clusters"
     assert heard[-1][1] == heard[-1][2]
     assert np.all(np.diff([done for _, done, _ in heard]) == 1)
+
+
+def test_observers_inside_each_other_all_hear():
+    inner, outer = [], []
+    with observed(lambda *told: outer.append(told)):
+        with observed(lambda *told: inner.append(told)):
+            tell("work", 1, 2)
+        tell("work", 2, 2)
+    assert inner == [("work", 1, 2)]
+    assert outer == [("work", 1, 2), ("work", 2, 2)]
+
+
+def test_verbose_tells_what_comes_before_the_iterations(monkeypatch, capsys):
+    """Eigenvectors of many samples with a kernel of all pairs can take minutes."""
+    monkeypatch.setattr(inits, "_MANY", 100)
+    X, _ = blobs(300, 3, 6, seed=0)
+    KLSNMF(3, kernel="rbf", verbose=1, random_state=0).fit(X)
+    assert "eigenvectors:" not in capsys.readouterr().out  # it was a moment
+    monkeypatch.setattr(callbacks, "SECONDS", 0.0)
+    KLSNMF(3, kernel="rbf", verbose=1, random_state=0).fit(X)
+    said = capsys.readouterr().out
+    assert re.search(r"eigenvectors: \d+ of at most \d+\n", said)
+    assert re.search(r"starts: \d+ of at most \d+\n", said)
+    KLSNMF(3, kernel="rbf", random_state=0).fit(X)
+    assert not capsys.readouterr().out

@@ -9,8 +9,10 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
+from benchmarks.scale import curves
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, memory, spectra
 from klsnmf.grams import DenseGram, SparseGram
+from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
 from klsnmf.metrics import accuracy
@@ -91,11 +93,33 @@ def test_rings_of_more_samples_than_can_be_squared(seed):
     assert np.mean(model.predict(X[:200]) == model.labels_[:200]) > 0.98
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_steps_are_taken_along_eigenvectors_and_find_the_same(monkeypatch, seed):
+    """Squaring S again and again would take most of the time of the fit."""
+    X, y = curves(1200, seed)
+    quick = KLSNMF(6, random_state=seed).fit(X)
+    monkeypatch.setattr("klsnmf.grams.diffused._FEW_SAMPLES", 2000)
+    slow = KLSNMF(6, random_state=seed).fit(X)
+    assert isinstance(quick._kernel.diffusion, SpectralDiffusion)
+    assert not isinstance(slow._kernel.diffusion, SpectralDiffusion)
+    assert 16 < quick.diffusion_ <= 2 * slow.diffusion_ <= 4 * quick.diffusion_
+    assert accuracy(y, quick.labels_) > 0.98
+    assert accuracy(slow.labels_, quick.labels_) > 0.98
+
+
 # ----------------------------------------------------------------------------------- what is chosen
 
 
 def chosen(shape, kernel="rbf", n_neighbors=None, **options):
     return make_plan(shape, 4, kernel, n_neighbors, **options).gram
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(0, "0 bytes"), (999, "999 bytes"), (8e4, "80 kB"), (1.6e9, "1.6 GB"), (4e18, "4,000,000 TB")],
+)
+def test_amounts_of_memory_are_told_in_a_unit_that_suits_them(size, said):
+    assert memory.amount(size) == said
 
 
 def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
@@ -123,7 +147,7 @@ def test_verbose_says_what_was_chosen_and_why(capsys):
     KLSNMF(3, kernel="rbf", max_memory=1e-5, random_state=0, verbose=1).fit(X)
     said = capsys.readouterr().out
     assert "tiled kernel" in said
-    assert "GB" in said
+    assert "an array would take 180 kB" in said
     KLSNMF(3, random_state=0, verbose=1).fit(X)
     said = capsys.readouterr().out
     assert "sparse kernel, 10 neighbours" in said
@@ -237,6 +261,24 @@ def test_filtered_iteration_finds_crowded_eigenvalues(dtype):
     np.testing.assert_allclose(values, expected, atol=1e-5)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
     assert np.abs(S @ vectors - vectors * values).max() < 1e-2
+
+
+def test_no_products_are_spent_on_what_single_precision_cannot_tell():
+    """More pieces than vectors are looked for: all eigenvalues are 1, and any mixture will do."""
+    rng = np.random.default_rng(0)
+    K = np.kron(np.eye(60), np.ones((8, 8))) * rng.uniform(0.1, 1, size=(480, 480))
+    K = (K + K.T).astype(np.float32)
+    root = 1 / np.sqrt(K.sum(axis=1, keepdims=True))
+    products = []
+
+    def multiply(V):
+        products.append(V.shape)
+        return root * (K @ (root * V))
+
+    Q = rng.normal(size=(480, 16)).astype(np.float32)
+    values, _ = spectra.filtered_iteration(multiply, Q, 8)
+    np.testing.assert_allclose(values, 1, atol=1e-5)
+    assert len(products) < 100
 
 
 def test_workers_search_exactly_unless_told_otherwise():

@@ -6,10 +6,12 @@ tasks, here the fit, its phases and their iterations. Before 1.9 there is no ``s
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from .progress import observed
 from .solver import Callback, Progress
 
 __all__ = ["CallbackSupportMixin", "fit_task", "listener"]
@@ -25,6 +27,9 @@ except ImportError:
 #: ``verbose`` prints a line after this many iterations.
 EVERY = 10
 
+#: Before the iterations it prints a line after this many seconds.
+SECONDS = 5.0
+
 
 @contextmanager
 def fit_task(estimator: Any, X: Any, y: Any = None) -> Iterator[None]:
@@ -32,14 +37,27 @@ def fit_task(estimator: Any, X: Any, y: Any = None) -> Iterator[None]:
 
     scikit-learn ends the callbacks itself after a fit, whether it went well or not.
     """
-    if not hasattr(estimator, "_init_callback_context"):
+    with observed(_Announcer()) if estimator.verbose else nullcontext():
+        if not hasattr(estimator, "_init_callback_context"):
+            yield
+            return
+        task = estimator._init_callback_context(max_subtasks=None)
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         yield
-        return
-    task = estimator._init_callback_context(max_subtasks=None)
-    task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-    yield
-    # The estimator itself is fitted by now: nothing is missing to reconstruct it.
-    task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
+        # The estimator itself is fitted by now: nothing is missing to reconstruct it.
+        task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
+
+
+class _Announcer:
+    """Prints how far that is what comes before the iterations, if it takes long."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if not stage.endswith("iterations") and time.monotonic() - self.last >= SECONDS:
+            print(f"{stage}: {done} of at most {total}")
+            self.last = time.monotonic()
 
 
 def listener(estimator: Any) -> Callback | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import HasMethods
 
 from . import files, memory, remote
 from ._typing import Array, Matrix
@@ -22,6 +23,16 @@ from .remote import Cut, FileRows, Preparation
 
 if TYPE_CHECKING:
     from .grams.distributed import DistributedGram, Workers
+
+
+class DaskClient(HasMethods):
+    """The values that the parameter ``engine`` takes, and how an error names them."""
+
+    def __init__(self) -> None:
+        super().__init__(["submit", "gather"])
+
+    def __str__(self) -> str:
+        return "a client of Dask, such as Client(cluster) or Client('tcp://host:8786'),"
 
 
 @dataclass(frozen=True)

@@ -193,12 +193,13 @@ def _claim(
     if dtype.itemsize == 0 or any(n < 0 for n in shape):
         raise UnsafeFileError(f"{where} claims an impossible array: {dtype.str} of shape {shape}.")
     needed = math.prod(shape) * dtype.itemsize
-    if needed > limit:
-        raise UnsafeFileError(f"{where} takes {needed} bytes, {limit} are allowed.")
     if header + needed != size:
         raise UnsafeFileError(
-            f"{where} claims {needed} bytes of data and has {max(size - header, 0)}."
+            f"{where} claims {needed} bytes of data and has {max(size - header, 0)}: it is "
+            "incomplete, or damaged."
         )
+    if needed > limit:
+        raise UnsafeFileError(f"{where} takes {needed} bytes, {limit} are allowed.")
     return shape, fortran_order, dtype, header
 
 

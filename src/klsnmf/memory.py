@@ -65,6 +65,14 @@ def _of_system() -> int | None:
         return None
 
 
+def amount(size: float) -> str:
+    """So many bytes, in a unit that suits them."""
+    units = (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes")
+    unit, name = next((pair for pair in units if size >= pair[0]), units[-1])
+    number = size / unit
+    return f"{number:.3g} {name}" if number < 1000 else f"{number:,.0f} {name}"
+
+
 def fits(size: float, limit: float | None = None, free: int | None = None) -> bool:
     """Whether an array of ``size`` bytes would fit: into ``limit`` GB, or what is free."""
     free = available() if free is None else free
@@ -81,11 +89,11 @@ def require(
     if fits(size, limit, free):
         return
     if fits(size, free=free):
-        room = f"max_memory={limit:g} GB"
+        room = f"max_memory={limit:g} GB: raise it to {1.1 * size / 1e9:.2g}, or do with less"
     else:
         free = available() if free is None else free
-        room = f"{(free or 0) / 1e9:.1f} GB of memory are free"
-    raise NotEnoughMemory(f"{what} would take {size / 1e9:.1f} GB, and {room}. {remedy}")
+        room = f"{amount(free or 0)} of memory are free"
+    raise NotEnoughMemory(f"{what} would take {amount(size)}, and {room}. {remedy}")
 
 
 def _is_lack_of_memory(error: Exception) -> bool:

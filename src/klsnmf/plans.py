@@ -75,13 +75,15 @@ def make_plan(
                 f"gram={gram!r} is for all pairs of samples, and n_neighbors={n_neighbors} keeps "
                 'some of them: set n_neighbors=None, or gram="auto".'
             )
+        size = float(shape[0]) * n_neighbors * BYTES_PER_NEIGHBOR
         memory.require(
-            float(shape[0]) * n_neighbors * BYTES_PER_NEIGHBOR,
+            size,
             f"The sparse kernel of {shape[0]} samples",
             "Fit a part of the rows, or lower n_neighbors.",
             max_memory,
         )
-        return Plan("sparse", *search, (f"sparse kernel, {n_neighbors} neighbours a sample", how))
+        what = f"sparse kernel, {n_neighbors} neighbours a sample, up to {memory.amount(size)}"
+        return Plan("sparse", *search, (what, how))
     if room is not None:
         return Plan("distributed", *search, (_on_workers(shape[0], itemsize, room), how))
     chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
@@ -93,7 +95,7 @@ def _choose_gram(
 ) -> tuple[str, str]:
     n, p = shape
     size = float(n) ** 2 * itemsize
-    takes = f"an array would take {size / 1e9:.2g} GB"
+    takes = f"an array would take {memory.amount(size)}"
     only_array = callable(kernel)
     if only_array and gram not in ("auto", "dense"):
         raise ValueError(
@@ -110,7 +112,7 @@ def _choose_gram(
             else 'Set n_neighbors for a sparse kernel or gram="auto", or fit a part of the rows.',
             max_memory,
         )
-        return "dense", f"dense kernel, an array of {size / 1e9:.2g} GB"
+        return "dense", f"dense kernel, an array of {memory.amount(size)}"
     exact = kernel in ("linear", "cosine") and 2 * p < n
     why = "as asked" if gram != "auto" else takes
     if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
@@ -130,12 +132,12 @@ def _on_workers(n: int, itemsize: int, room: float) -> str:
     """A sentence about a kernel matrix on the workers, if there is room for it."""
     size = float(n) ** 2 * itemsize
     if size > _WORKERS_SHARE * room:
-        raise MemoryError(
-            f"The kernel matrix of {n} samples would take {size / 1e9:.1f} GB, and the workers "
-            f"have {room / 1e9:.1f} GB together, of which it may take {_WORKERS_SHARE:.0%}. Start "
-            "more workers, set n_neighbors for a sparse kernel, or fit a part of the rows."
+        raise memory.NotEnoughMemory(
+            f"The kernel matrix of {n} samples would take {memory.amount(size)}, and the workers "
+            f"have {memory.amount(room)} together, of which it may take {_WORKERS_SHARE:.0%}. "
+            "Start more workers, set n_neighbors for a sparse kernel, or fit a part of the rows."
         )
-    return f"dense kernel of {size / 1e9:.2g} GB, in blocks of rows on the workers"
+    return f"dense kernel of {memory.amount(size)}, in blocks of rows on the workers"
 
 
 def choose_search(

@@ -19,8 +19,15 @@ _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Tell ``observer`` of all that goes on inside."""
-    before = _observer.set(observer)
+    """Tell ``observer`` of all that goes on inside, and whoever was told before."""
+    outer = _observer.get()
+
+    def both(stage: str, done: int, total: int) -> None:
+        observer(stage, done, total)
+        if outer is not None:
+            outer(stage, done, total)
+
+    before = _observer.set(both)
     try:
         yield
     finally:

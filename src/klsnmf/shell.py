@@ -19,7 +19,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,7 +37,7 @@ from .checks import (
     unit_rows,
 )
 from .devices import cast, namespace, on_host, precision, to_host
-from .engines import here, locate
+from .engines import DaskClient, here, locate
 from .fitting import (
     Problem,
     best_by_lam,
@@ -97,7 +97,7 @@ class LocalSimilarityNMF(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
-        "engine": [HasMethods(["submit", "gather"]), None],
+        "engine": [DaskClient(), None],
         "verbose": ["verbose"],
         "callback": [callable, None],
         "checkpoint": [str, os.PathLike, None],

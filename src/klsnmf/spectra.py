@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from ._typing import Array
+from .progress import tell
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400
@@ -28,6 +29,9 @@ _MOST_PRODUCTS = 600
 #: Residuals that are small enough, and as a share of the way from the last eigenvalue up to 1.
 _RESIDUAL = 1e-3
 _SHARE = 0.02
+
+#: Eigenvalues this close to 1, in units of the precision, cannot be told from it.
+_UNRESOLVED = 64
 
 #: Where the filter begins before any eigenvalue is known, and how close to 1 it may come.
 _FIRST_EDGE = 0.5
@@ -83,7 +87,10 @@ def filtered_iteration(
         product -= Q * values
         residual = float(np.sqrt(np.einsum("ij,ij->j", product, product)[:k].max()))
         edge = min(float(values[-1]), _LAST_EDGE)
-        if residual < min(_RESIDUAL, _SHARE * (1 - edge)) or products > _MOST_PRODUCTS:
+        tell("eigenvectors", min(products, _MOST_PRODUCTS), _MOST_PRODUCTS)
+        found = residual < min(_RESIDUAL, _SHARE * (1 - edge))
+        unresolved = 1 - edge < _UNRESOLVED * np.finfo(Q.dtype).eps
+        if found or unresolved or products > _MOST_PRODUCTS:
             return values[:k], Q[:, :k]
 
 

@@ -37,8 +37,11 @@ from .spectral import (
 _FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
-#: Up to this many samples dense powers of S are worth their time.
+#: Up to this many samples dense powers of S are worth their time. More steps than these leave few
+#: eigenvectors, which are found sooner than a power of S unless the samples are few.
 _MOST_SQUARED = 4000
+_MOST_SQUARED_STEPS = 16
+_FEW_SAMPLES = 1000
 
 #: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
 _FEW_STEPS = 16
@@ -176,8 +179,8 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
     number of pieces of the graph. k clusters need k of them; what goes far beyond is detail that
     the objective would follow instead of the clusters. Images need 4 to 16 steps, long thin
-    curves hundreds. With too many samples for dense powers of S, so many steps are taken along
-    its leading eigenvectors.
+    curves hundreds. With too many samples for dense powers of S, or for many of them, steps are
+    taken along its leading eigenvectors.
     """
     K, n = _at_hand(K), K.shape[0]
     if not isinstance(K, DenseGram | SparseGram) or (n > _MOST_SQUARED and on_host(K.K)):
@@ -185,6 +188,8 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     S, degrees = normalized(K)
     steps, half = FEWEST_STEPS, S @ S
     while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
+        if steps >= _MOST_SQUARED_STEPS and n > _FEW_SAMPLES and on_host(K.K):
+            return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)
     if not _worth_forming(S, steps):

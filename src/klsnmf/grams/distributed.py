@@ -205,7 +205,10 @@ class Workers:
     ) -> ClusterError:
         if self.client.status != "running":
             what = "The connection to the Dask scheduler was lost"
-        return ClusterError(f"{what}: start the cluster again, then fit again.")
+        return ClusterError(
+            f"{what}: start the cluster again, then fit again. A fit with a checkpoint goes on "
+            "where it was."
+        )
 
 
 class DistributedGram(Gram):
