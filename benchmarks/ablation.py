@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.ablation run`` adds rows to docs/results/ablation.csv, one a fit; rows that
 are there already are not made again, so it can be stopped and started. ``python -m
-benchmarks.ablation tables`` writes the tables of docs/results/ablation.md from the rows.
+benchmarks.ablation tables`` writes the tables of docs/results/ablation.md from the rows. With
+``run --jobs 2`` two fits go on at a time, a thread each.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import csv
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +24,9 @@ from scipy import stats
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
-from klsnmf import KLSNMF, datasets
+from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.checks import unit_rows
 from klsnmf.grams import diffuse_enough
 from klsnmf.graphs import how_many_neighbors
@@ -168,29 +173,45 @@ def missing(sets: list[str], seeds: int) -> Iterator[tuple[str, str, int]]:
                     yield name, variant, seed
 
 
-def run(sets: list[str], seeds: int) -> None:
-    """Make the rows that are missing, in float32, and write each at once."""
-    from klsnmf import __version__
+@cache
+def samples(name: str) -> tuple[Any, Any]:
+    data = datasets.load(name)
+    return data.data.astype(np.float32), data.target
 
+
+def row_of(name: str, variant: str, seed: int) -> list[Any]:
+    """One fit in float32, scored."""
+    X, y = samples(name)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = VARIANTS[variant](X, len(np.unique(y)), seed)
+    seconds = time.perf_counter() - start
+    scores = f"{100 * accuracy(y, labels):.2f}", f"{100 * nmi(y, labels):.2f}"
+    return [name, variant, seed, *scores, f"{seconds:.2f}", __version__]
+
+
+def run(sets: list[str], seeds: int, jobs: int) -> None:
+    """Make the rows that are missing, and write each at once."""
     cells = list(missing(sets, seeds))
-    loaded: dict[str, Any] = {}
     if cells and not ROWS.exists():
         ROWS.parent.mkdir(parents=True, exist_ok=True)
         ROWS.write_text(",".join(COLUMNS) + "\n")
-    for number, (name, variant, seed) in enumerate(cells, 1):
-        if name not in loaded:
-            data = datasets.load(name)
-            loaded = {name: (data.data.astype(np.float32), data.target)}
-        X, y = loaded[name]
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            labels = VARIANTS[variant](X, len(np.unique(y)), seed)
-        seconds = time.perf_counter() - start
-        scores = f"{100 * accuracy(y, labels):.2f}", f"{100 * nmi(y, labels):.2f}"
+    for number, row in enumerate(made(cells, jobs), 1):
         with ROWS.open("a", newline="") as file:
-            csv.writer(file).writerow([name, variant, seed, *scores, f"{seconds:.2f}", __version__])
-        print(f"{number} of {len(cells)}: {name}, seed {seed}, {variant}: {scores[0]}", flush=True)
+            csv.writer(file).writerow(row)
+        name, variant, seed, score, *_ = row
+        print(f"{number} of {len(cells)}: {name}, seed {seed}, {variant}: {score}", flush=True)
+
+
+def made(cells: list[tuple[str, str, int]], jobs: int) -> Iterator[list[Any]]:
+    """The rows of the cells, as they come."""
+    if jobs == 1:
+        yield from (row_of(*cell) for cell in cells)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn"), threadpool_limits, (1,)) as pool:
+        for future in as_completed([pool.submit(row_of, *cell) for cell in cells]):
+            yield future.result()
 
 
 def interval(values: Any) -> str:
@@ -331,9 +352,10 @@ def main() -> None:
     parser.add_argument("what", choices=["run", "tables"])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1, help="fits at a time, a thread each")
     options = parser.parse_args()
     if options.what == "run":
-        run(options.sets, options.seeds)
+        run(options.sets, options.seeds, options.jobs)
     else:
         PAGE.write_text(tables())
         with SUMMARY.open("w", newline="") as file:
