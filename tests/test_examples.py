@@ -1,5 +1,6 @@
 """The code of the tutorial does what its text says."""
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -48,3 +49,12 @@ def test_it_is_an_estimator():
     assert clone(model).get_params() == model.get_params()
     reason = {"check_clustering": "it feeds data of both signs"}
     check_estimator(model, expected_failed_checks=reason, on_skip=None)
+
+
+def test_it_runs(capsys):
+    runpy.run_path(str(TUTORIAL), run_name="__main__")
+    said = capsys.readouterr().out
+    assert [line.partition(":")[0] for line in said.splitlines()] == [
+        *("ridge=0", "ridge=1", "ridge=100"),
+    ]
+    assert said.count("accuracy 0.") == 3

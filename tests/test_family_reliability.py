@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted
 
 from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, KernelKMeans, SemiNMF
+from klsnmf.metrics import accuracy
 
 from .helpers import blobs
 from .test_reliability import CONTAINERS, NOT_NUMBERS, contained, degenerate, fit_or_refusal
@@ -28,7 +29,9 @@ MODELS = {
     "ONMF": ONMF(3),
     "SemiNMF": SemiNMF(3),
     "GNMF": GNMF(3),
+    "GNMF, k-means labels": GNMF(3, labels="kmeans"),
     "RMNMF": RMNMF(3),
+    "RMNMF, k-means labels": RMNMF(3, labels="kmeans"),
     "CNMF": CNMF(3),
     "CNMF, raw": CNMF(3, row_norm=None, labels="kmeans"),
     "KNMF": KNMF(3),
@@ -149,6 +152,19 @@ def test_huge_and_tiny_data(model, dtype, factor):
     assert 0.1 < np.abs(found.G_ @ rescaled).mean() < 10 or isinstance(model, OF_KERNELS)
 
 
+@pytest.mark.parametrize("method", [WNMF, ONMF, SemiNMF, GNMF])
+def test_an_objective_that_overflows_is_refused_in_words(method):
+    X = np.random.default_rng(0).integers(0, 20000, (30, 5)) * 1e152
+    with pytest.raises(ValueError, match="divide X by a constant"):
+        fitted(method(3), X)
+
+
+def test_samples_of_very_different_lengths():
+    X, _ = blobs(40, 3, 6, 0)
+    X[::2] *= 1e-160
+    assert_valid(fitted(RMNMF(3), X), X)
+
+
 def test_the_objective_has_the_unit_of_the_data():
     X, _ = blobs(60, 3, 6, 0)
     for model, factor in ((WNMF(3), 4.0**50), (GNMF(3), 4.0**50), (SemiNMF(3), 4.0**50)):
@@ -215,6 +231,7 @@ def test_weights_that_are_none(weights, message):
         (np.triu(np.ones((20, 20))), r"graph_neighbors must be symmetric; \(A \+ A\.T\) / 2 is"),
         (-np.ones((20, 20)), r"graph_neighbors has negative weights"),
         (np.full((20, 20), np.nan), r"Input graph_neighbors contains NaN"),
+        (np.full((20, 20), 1e308), r"graph_neighbors has entries up to 1e\+308; divide it"),
     ],
 )
 def test_graphs_that_are_none(method, graph, message):
@@ -222,6 +239,12 @@ def test_graphs_that_are_none(method, graph, message):
     for form in (np.asarray, sparse.csr_array):
         with pytest.raises(ValueError, match=message):
             method(3, graph_neighbors=form(graph)).fit(X)
+
+
+@pytest.mark.parametrize("method", [GNMF, RMNMF])
+def test_a_graph_of_one_dimension(method):
+    with pytest.raises(ValueError, match=r"graph_neighbors has shape \(20,\)"):
+        method(3, graph_neighbors=np.ones(20)).fit(blobs(20, 3, 6, 0)[0])
 
 
 @pytest.mark.parametrize(
@@ -258,12 +281,33 @@ def test_samples_and_features_without_a_known_entry(labels):
     assert_valid(model, X)
     assert not model.G_[4].any()
     assert not model.components_[:, 2].any()
-    if labels == "argmax":
-        assert model.labels_[4] == np.argmax(np.bincount(np.delete(model.labels_, 4)))
-    known = np.arange(40) != 4
-    np.testing.assert_array_equal(model.predict(X)[known], model.labels_[known])
+    assert model.labels_[4] == np.argmax(np.bincount(np.delete(model.labels_, 4)))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
     with pytest.raises(ValueError, match="no known entry other than zero"):
         WNMF(2).fit(np.full((5, 3), np.nan))
+
+
+def test_samples_without_a_known_entry_are_no_cluster():
+    """The trap: many of them became a cluster of k-means, and all others were k - 1."""
+    X, y = blobs(60, 3, 6, 0)
+    X[::4] = np.nan
+    model = WNMF(3, random_state=0, n_init=2, labels="kmeans")
+    with pytest.warns(UserWarning, match="15 of the samples"):
+        model.fit(X)
+    known = ~np.isnan(X[:, 0])
+    assert accuracy(y[known], model.labels_[known]) == 1
+    assert len(set(model.labels_[~known])) == 1
+
+
+@pytest.mark.parametrize("labels", ["argmax", "kmeans"])
+@pytest.mark.parametrize("method", [CNMF, lambda k, **o: KNMF(k, kernel="linear", **o)])
+def test_samples_of_zeros_go_where_most_are(method, labels):
+    X, _ = blobs(50, 3, 6, 0)
+    X = np.concatenate([np.zeros((2, 6)), X, X[30:]])
+    model = method(3, n_init=2, labels=labels, random_state=0).fit(X)
+    most = np.argmax(np.bincount(model.labels_[2:]))
+    assert list(model.labels_[:2]) == [most, most]
+    np.testing.assert_array_equal(model.predict(X[:2]), [most, most])
 
 
 def test_a_sparse_matrix_with_gaps_or_weights():
@@ -279,6 +323,8 @@ def test_a_sparse_matrix_with_gaps_or_weights():
     b = clone(model).fit(sparse.csr_matrix(X), weights=weights)
     np.testing.assert_allclose(a.G_, b.G_)
     np.testing.assert_array_equal(model.fit_predict(X, weights=weights), a.labels_)
+    c = clone(model).fit(X, weights=sparse.csr_array(weights))
+    np.testing.assert_array_equal(a.G_, c.G_)
 
 
 # ---------------------------------------------------------------------- 8: precomputed kernels
@@ -402,8 +448,7 @@ def test_entries_of_a_sparse_matrix_may_come_in_parts(model):
     data = np.repeat(whole.data, 2) * np.tile([2, -1], whole.nnz)
     indices, indptr = np.repeat(whole.indices, 2), 2 * whole.indptr
     parts = sparse.csr_array((data, indices, indptr), shape=X.shape)
-    if not isinstance(model, OF_KERNELS):
-        parts.indices, parts.indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    parts.indices, parts.indptr = indices.astype(np.int64), indptr.astype(np.int64)
     np.testing.assert_allclose(parts.toarray(), X)
     options = {"tol": 0, "max_iter": 20}
     a, b = fitted(model, parts, **options), fitted(model, whole, **options)

@@ -168,11 +168,24 @@ def check_definite(K: Gram) -> None:
 
 def check_graph(A: Any, n: int, dtype: Any) -> Graph:
     """The graph of ``graph_neighbors`` when it is a matrix."""
+    if not sparse.issparse(A):
+        _require_graph_shape(np.asarray(A), n)
     A = check_array(A, accept_sparse="csr", dtype=dtype, input_name="graph_neighbors")
     _require_graph_shape(A, n)
+    require_moderate(A.data if sparse.issparse(A) else A, "graph_neighbors")
     graph = Graph(sparse.csr_array(A))
     _require_weights(graph)
     return graph
+
+
+def require_moderate(values: Array, name: str) -> None:
+    """Weights of samples or pairs, none so large that sums of products overflow."""
+    most, limit = float(np.abs(values).max(initial=0)), float(np.finfo(values.dtype).max) ** 0.25
+    if most > limit:
+        raise ValueError(
+            f"{name} has entries up to {most:.3g}; divide it by a constant, so that none is above "
+            f"{limit:.1g}."
+        )
 
 
 def check_device_graph(A: Any, K: DeviceGram) -> DeviceGraph:

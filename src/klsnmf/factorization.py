@@ -27,7 +27,7 @@ from ._warning import warn
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import as_numbers, in_units, largest_entry, moderate_unit
 from .fitting import tidied
-from .grams.data import canonical
+from .grams.data import canonical, with_short_indices
 from .inits import by_appearance, factors_of_labels, kmeans_labels
 from .models.new_samples import NewSamples
 from .progress import steps
@@ -220,7 +220,9 @@ class Factorization(
         best = min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
         G, H = model.factorization(best.factors)
         with np.errstate(over="ignore"):
-            history = best.history | {"objective": best.history["objective"] * unit**self.degree}
+            history = best.history | {
+                "objective": best.history["objective"] * np.float64(unit) ** self.degree
+            }
         if not all(np.isfinite(values).all() for values in (G, H, history["objective"])):
             raise ValueError(
                 "The factors grew too large to compute with: divide X by a constant, and give "
@@ -228,10 +230,11 @@ class Factorization(
             )
         labels = lost_with_most(best.labels, G)
         H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
+        G = G.astype(X.dtype, copy=False)  # new samples are read in the precision of X
         labels, reading = read_labels(G, labels, self.labels, rng)
         self._warn(best, labels)
         self.labels_, self._reading, self._unit = labels, reading, unit
-        self.G_ = G.astype(X.dtype)
+        self.G_ = G
         self.components_ = np.ascontiguousarray((H * unit).T, dtype=X.dtype)
         self.objective_ = float(history["objective"][-1])
         self.n_iter_ = best.n_iter
@@ -306,14 +309,6 @@ class Factorization(
         else:
             return
         warn(message)
-
-
-def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """X with indices of 32 bits, which k-means insists on, if they suffice."""
-    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)

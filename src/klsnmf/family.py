@@ -18,11 +18,14 @@ from sklearn.utils._param_validation import Interval
 from . import memory, models
 from ._typing import Array, Matrix
 from ._warning import warn
-from .checks import check_graph, in_units
+from .checks import check_graph, in_units, require_moderate
 from .factorization import Factorization, nearest_mixtures
 from .grams import Data
 from .graphs import Graph, binary_graph
 from .solver import Callback
+
+#: The unit of RMNMF's samples is at least so long, compared with the longest of them.
+_SHORTEST = 1e-9
 
 
 class WNMF(Factorization):
@@ -35,7 +38,8 @@ class WNMF(Factorization):
     k-means the clusters are read better from the largest coefficients, so that is the default.
 
     A sample without any known entry has coefficients of zero and the label that most samples have;
-    a feature without any has zeros in ``components_``. Both come with a warning.
+    a feature without any has zeros in ``components_``. Both come with a warning. ``transform`` and
+    ``predict`` weigh all entries of new samples alike; NaN leaves one out there too.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ class WNMF(Factorization):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             NaN where an entry is not known.
         y : ignored
-        weights : array-like of shape (n_samples, n_features) or None
+        weights : array-like or sparse matrix of shape (n_samples, n_features), or None
             M, nonnegative; None weighs all known entries alike. With weights, or with gaps, a
             sparse X is made dense.
 
@@ -336,8 +340,10 @@ class RMNMF(GraphFactorization):
         """
         unit = super()._unit_of(X)
         lengths = np.sqrt(Data(in_units(X, unit)).row_square_sums.astype(np.float64))
+        # Not so short that the longest would overflow in this unit.
+        typical = max(np.median(lengths[lengths > 0]), _SHORTEST * lengths.max())
         # Rounded, so that rows of length 1 have the unit 1 whatever their last digit.
-        return unit * float(2.0 ** np.round(np.log2(np.median(lengths[lengths > 0]))))
+        return unit * float(2.0 ** np.round(np.log2(typical)))
 
     def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
         n, p = X.shape
@@ -372,9 +378,11 @@ def dense(X: Matrix) -> Array:
 
 def check_weights(weights: Any, X: Array) -> Array:  # (n, p)
     """The weights of WNMF."""
-    weights = check_array(weights, dtype=X.dtype, input_name="weights")
+    weights = check_array(weights, accept_sparse="csr", dtype=X.dtype, input_name="weights")
     if weights.shape != X.shape:
         raise ValueError(f"weights has shape {weights.shape}; it must be that of X, {X.shape}.")
+    weights = dense(weights)
+    require_moderate(weights, "weights")
     least = float(weights.min())
     if least < 0:
         raise ValueError(

@@ -79,6 +79,7 @@ class KernelFactorization(KernelMethod):
         G = solution.factors["G"]
         labels = lost_with_most(np.argmax(unit_columns(G), axis=1), G)
         super()._keep(X, view, unit, lam, replace(solution, labels=labels))
+        self.labels_ = lost_with_most(self.labels_, self.G_)
         rng = check_random_state(self.random_state)
         self.labels_, self._reading = read_labels(self.G_, self.labels_, self.labels, rng)
 
@@ -86,10 +87,11 @@ class KernelFactorization(KernelMethod):
 class CNMF(KernelFactorization):
     """Convex nonnegative matrix factorization (CNMF), for data of any sign.
 
-    Minimises ½ ‖X - GWᵀX‖² over W, G ≥ 0, by the rules of Ding, Li and Jordan: prototypes are
+    Minimises ½ ‖X - GWᵀX‖² over W, G ≥ 0, in the manner of Ding, Li and Jordan: prototypes are
     nonnegative combinations of samples. It is :class:`LSNMF` with ``orthogonal=False`` and
-    ``lam=0``. Nonnegative X that is sparse, or has fewer features than half the samples, is only
-    multiplied with: the kernel matrix is not formed.
+    ``lam=0``. X that is sparse, or nonnegative with fewer features than half the samples, is only
+    multiplied with: the kernel matrix is not formed. Where X is sparse and signed, its positive and
+    negative entries are told apart instead of those of the kernel, which takes more iterations.
 
     The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``; it
     stays on a plateau more often than not.
@@ -152,8 +154,7 @@ class CNMF(KernelFactorization):
 
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Any, Any]:
         n, p = X.shape
-        values = X.data if sparse.issparse(X) else X
-        if (sparse.issparse(X) or 2 * p < n) and values.min(initial=0) >= 0:
+        if sparse.issparse(X) or (2 * p < n and X.min() >= 0):
             return LowRankGram(X), LinearKernel(X)
         return super()._fit_kernel(kernel, X, unit, k)
 

@@ -15,6 +15,9 @@ from .kernel_family import CNMF, KNMF, KernelKMeans
 #: The values that weights and widths are usually chosen from in comparisons of these methods.
 USUAL = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
+#: How labels can be read from coefficients.
+_READINGS = ("argmax", "kmeans")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -63,18 +66,20 @@ DETAILS: dict[str, Method] = {
         "NMF with a weight for every entry; gaps in the data have weight 0",
         "sparse nan",
         init=("kmeans", "random"),
+        labels=_READINGS,
     ),
     "onmf": _method(
         ONMF,
         "NMF with three factors, the outer two orthogonal",
         "sparse",
-        init=("kmeans",),
+        labels=_READINGS,
     ),
     "cnmf": _method(
         CNMF,
         "convex NMF: prototypes are mixtures of samples",
         "signed sparse",
         row_norm=("l2", None),
+        labels=_READINGS,
     ),
     "knmf": _method(
         KNMF,
@@ -82,25 +87,27 @@ DETAILS: dict[str, Method] = {
         "signed sparse precomputed",
         kernel=("rbf",),
         radius=("auto", *USUAL),
+        labels=_READINGS,
     ),
     "rmnmf": _method(
         RMNMF,
         "orthogonal NMF on a graph, with errors that outliers do not rule",
         "signed sparse",
         graph_weight=USUAL,
+        labels=_READINGS,
     ),
     "gnmf": _method(
         GNMF,
         "NMF with a graph that ties the coefficients of neighbours together",
         "sparse",
         graph_weight=USUAL,
-        labels=("argmax", "kmeans"),
+        labels=_READINGS,
     ),
     "semi-nmf": _method(
         SemiNMF,
         "NMF for data of any sign: coefficients are nonnegative, prototypes free",
         "signed sparse",
-        labels=("argmax", "kmeans"),
+        labels=_READINGS,
     ),
     "kernel-kmeans": _method(
         KernelKMeans,

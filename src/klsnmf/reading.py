@@ -38,16 +38,19 @@ class Grouped:
     ----------
     means : the fitted k-means
     number : (k,) array, the label of each of its clusters
+    default : the label of a sample whose coefficients are all zero
     """
 
     means: KMeans
     number: Labels
+    default: int
 
     def labels(self, G: Array) -> Labels:  # (m, k) -> (m,)
-        if len(G) == 0:
-            return np.empty(0, dtype=np.intp)
-        found: Labels = self.number[self.means.predict(normalize(G))]
-        return found
+        known = G.any(axis=1)
+        labels = np.full(len(G), self.default, dtype=np.intp)
+        if known.any():
+            labels[known] = self.number[self.means.predict(normalize(G[known]))]
+        return labels
 
 
 Reading = Largest | Grouped
@@ -67,17 +70,21 @@ def read_labels(
 
     ``G`` has columns of length 1, and ``labels`` are those of the largest coefficients.
     """
-    if how == "kmeans":
-        return _grouped(G, rng)
-    lost = labels[~G.any(axis=1)]
+    known = np.asarray(G.any(axis=1))
+    if how == "kmeans" and known.any():
+        return _grouped(G, known, rng)
+    lost = labels[~known]
     return labels, Largest(int(lost[0] if lost.size else np.argmax(np.bincount(labels))))
 
 
-def _grouped(G: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
-    rows, k = normalize(G), G.shape[1]
-    means = kmeans(rows, k, rng, n_init=_RUNS)
-    found = means.labels_
-    labels = by_appearance(found)
-    number = np.zeros(k, dtype=np.intp)
-    number[found] = labels
-    return labels, Grouped(means, number)
+def _grouped(G: Array, known: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
+    """k-means on the known rows: those of zeros would be a cluster of their own."""
+    rows, k = normalize(G[known]), G.shape[1]
+    means = kmeans(rows, min(k, len(rows)), rng, n_init=_RUNS)
+    number = np.zeros(len(means.cluster_centers_), dtype=np.intp)
+    number[means.labels_] = by_appearance(means.labels_)
+    default = int(np.argmax(np.bincount(number[means.labels_])))
+    reading = Grouped(means, number, default)
+    labels = np.full(len(G), default, dtype=np.intp)
+    labels[known] = number[means.labels_]
+    return labels, reading

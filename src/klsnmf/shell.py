@@ -48,7 +48,7 @@ from .fitting import (
     tidied,
 )
 from .grams import Gram
-from .grams.data import canonical
+from .grams.data import canonical, with_short_indices
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from .models.new_samples import NewSamples
@@ -335,7 +335,7 @@ class LocalSimilarityNMF(
         if self.kernel == "precomputed":
             return X
         if sparse.issparse(X):
-            X = canonical(X)
+            X = with_short_indices(canonical(X))
         return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
     def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:

@@ -92,9 +92,8 @@ def update_G_signed(K, W, G, lam):
 
 def update_G_free_signed(K, W, G, lam):
     D = distances(K)
-    C = W.T @ K @ W
-    up = plus(K @ W) + G @ minus(C)
-    down = minus(K @ W) + G @ plus(C) + lam * D @ W
+    up = plus(K) @ W + G @ W.T @ minus(K) @ W
+    down = minus(K) @ W + G @ W.T @ plus(K) @ W + lam * D @ W
     return G * np.sqrt(up / (down + FLOOR))
 
 

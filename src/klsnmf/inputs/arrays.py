@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .. import files, matlab, matrix_market, memory
 from .._typing import Matrix
-from ..factorization import with_short_indices
+from ..grams.data import with_short_indices
 from ..words import plural
 from .names import chosen_names, place_of
 from .table import Choice, InputError, Table, classes, counted, numbers

@@ -24,8 +24,11 @@ class SemiNMF(NMF):
 
     def update_F(self, s: State) -> Array:
         """F = XᵀG (GᵀG)⁻¹: the best F there is."""
-        # The pseudoinverse also serves where columns of G are zero, or alike.
-        return dot(s.XtG, np.linalg.pinv(square(s.G), hermitian=True).astype(s.G.dtype))
+        # The pseudoinverse also serves where columns of G are zero, or alike: directions that the
+        # precision of GᵀG cannot tell from zero are left out.
+        GG = square(s.G)
+        cut = 10 * len(GG) * np.finfo(GG.dtype).eps
+        return dot(s.XtG, np.linalg.pinv(GG, rcond=cut, hermitian=True).astype(GG.dtype))
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ √( ((XF)⁺ + G(FᵀF)⁻) / ((XF)⁻ + G(FᵀF)⁺) )."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._typing import Array
 from ..grams import Operator
 from .base import State, dot, flushed, minus, multiplied, plus
-from .ls_nmf import GG, LSNMF, WKW, ExactKLSNMF, SymmetricKLSNMF
+from .ls_nmf import GG, LSNMF, ExactKLSNMF, SymmetricKLSNMF
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,13 @@ class SignedLSNMF(LSNMF):
         return flushed(multiplied(s.W, up, down))
 
     def update_G(self, s: State) -> Array:
-        """G ← G ∘ √( ((KW)⁺ + G·C⁻) / ((KW)⁻ + G·C⁺ + λDW) ),  C = WᵀKW."""
-        C = WKW(s)
-        up = plus(s.KW) + dot(s.G, minus(C))
-        down = minus(s.KW) + dot(s.G, plus(C)) + self.local(s.W, s.KW)
+        """G ← G ∘ √( (K⁺W + G·WᵀK⁻W) / (K⁻W + G·WᵀK⁺W + λDW) ), Ding's rule and λ.
+
+        With (KW)⁺ for K⁺W entries would become zero at once where (KW)_ik < 0, and stay so.
+        """
+        NW = plus(s.PW - s.KW)
+        up = s.PW + dot(s.G, s.W.T @ NW)
+        down = NW + dot(s.G, s.W.T @ s.PW) + self.local(s.W, s.KW)
         return flushed(multiplied(s.G, up, down))
 
 
