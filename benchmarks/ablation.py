@@ -23,6 +23,7 @@ import numpy as np
 from scipy import stats
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -30,7 +31,7 @@ from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.checks import unit_rows
 from klsnmf.grams import diffuse_enough
 from klsnmf.graphs import how_many_neighbors
-from klsnmf.inits import how_many_starts, starts
+from klsnmf.inits import factors_of_labels, how_many_starts, starts
 from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.mixing import Mixture
@@ -92,6 +93,38 @@ def start_alone(way: str) -> Callable[[Any, int, int], Any]:
     return labels
 
 
+def several(X: Any, k: int, seed: int) -> list[Any]:
+    """The labels of a few fits that share no start."""
+    return [
+        KLSNMF(k, n_init=8, random_state=1000 * (turn + 1) + seed).fit(X).labels_
+        for turn in range(5)
+    ]
+
+
+def most_agreed(X: Any, k: int, seed: int) -> Any:
+    """Of several fits the one that agrees best with the others, whatever the objective says."""
+    found = several(X, k, seed)
+    return max(found, key=lambda labels: sum(adjusted_rand_score(labels, one) for one in found))
+
+
+def consensus(X: Any, k: int, seed: int) -> Any:
+    """How often two samples share a cluster in several fits is the kernel of one more."""
+    found = several(X, k, seed)
+    together = np.mean([labels[:, None] == labels for labels in found], axis=0)
+    model = KLSNMF(k, kernel="precomputed", n_init=8, random_state=seed)
+    return model.fit(together.astype(X.dtype)).labels_
+
+
+def from_large_lam(X: Any, k: int, seed: int) -> Any:
+    """λ = 30 % of λ* at first, then 10, 3 and 1 %, each from where the last one ended."""
+    auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1).fit(X).lam_
+    model = KLSNMF(k, lam=30 * auto, random_state=seed).fit(X)
+    for share in (10, 3, 1):
+        start = factors_of_labels(model.labels_, k)
+        model = KLSNMF(k, lam=share * auto, init=start, random_state=seed).fit(X)
+    return model.labels_
+
+
 #: Question -> variant -> the labels it finds.
 QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
     "The defaults and plain tools": {
@@ -129,6 +162,11 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "spectral starts only": fitted(init="spectral"),
         "k-means starts only": fitted(init="kmeans"),
         "random starts": fitted(init="random", n_init=8),
+    },
+    "Another judge than the objective, another way for λ?": {
+        "of 5 fits the most agreed": most_agreed,
+        "consensus of 5 fits": consensus,
+        "λ from 30 % of λ* down to 1 %": from_large_lam,
     },
     "Unit rows?": {"raw rows": fitted(row_norm=None)},
     "How many steps of diffusion? (default 4, doubled until tr Sᵗ ≤ 2k)": {

@@ -77,6 +77,18 @@ def test_scale_and_translation_change_nothing(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS[:3])
+def test_coordinates_moved_away_from_zero_are_no_amounts(seed):
+    """The trap: standard units of many features, plus a constant, were scaled to length 1."""
+    X, _ = make_blobs(150, centers=4, n_features=30, random_state=seed)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    plain = KLSNMF(4, random_state=seed).fit(X)
+    moved = KLSNMF(4, random_state=seed).fit(X + 13)
+    assert plain.row_norm_ is None
+    assert moved.row_norm_ is None
+    np.testing.assert_array_equal(moved.labels_, plain.labels_)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
 def test_amounts_are_told_apart_by_their_proportions(seed):
     rng = np.random.default_rng(seed)
     y = np.arange(120) % 3
@@ -105,11 +117,35 @@ def test_rows_are_scaled_where_x_holds_amounts():
 def test_duplicates_share_a_cluster_and_an_isolated_sample_gets_one(seed):
     X, y = make_blobs(120, centers=10 * np.eye(3, 4), random_state=seed)
     far = X[:1] + 1e3
-    labels = labels_of(np.vstack([X, np.repeat(X[:1], 15, axis=0), X[5:10], far]), 3, seed)
+    everything = np.vstack([X, np.repeat(X[:1], 15, axis=0), X[5:10], far])
+    labels = labels_of(everything, 3, seed)
     assert set(labels[120:135]) == {labels[0]}
     np.testing.assert_array_equal(labels[135:140], labels[5:10])
     assert accuracy(y, labels[:120]) > 0.95
-    assert 0 <= labels[-1] < 3
+    assert labels[-1] == labels[np.argmin(np.linalg.norm(everything[:-1] - far, axis=1))]
+
+
+@pytest.mark.parametrize("lam", ["auto", 0.0])
+@pytest.mark.parametrize("distance", [50, 300, 1e3, 1e5])
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_a_sample_far_away_goes_with_the_nearest(seed, distance, lam):
+    """The trap: it is like no cluster, and the local term alone chose one of them."""
+    X, _ = make_blobs(150, centers=10 * np.eye(3, 4), random_state=seed)
+    far = 10 * np.eye(3, 4)[2] + distance * np.array([-0.3, -0.3, 0.9, 0])
+    nearest = np.argmin(np.linalg.norm(X - far, axis=1))
+    within = KLSNMF(3, lam=lam, random_state=seed).fit(np.vstack([X, far]))
+    assert within.labels_[-1] == within.labels_[nearest]
+    np.testing.assert_array_equal(within.predict(np.vstack([X, far])), within.labels_)
+    without = KLSNMF(3, lam=lam, random_state=seed).fit(X)
+    assert without.predict(far[None])[0] == without.labels_[nearest]
+
+
+def test_a_kernel_matrix_places_a_stranger_by_its_largest_entry():
+    K = np.kron(np.eye(2), np.ones((10, 10))) + np.eye(20)
+    model = KLSNMF(2, kernel="precomputed", random_state=0).fit(K)
+    rows = 1e-30 * np.eye(20)[[3, 17]]
+    for form in (np.asarray, sparse.csr_array):
+        np.testing.assert_array_equal(model.predict(form(rows)), model.labels_[[3, 17]])
 
 
 @pytest.mark.filterwarnings("ignore:.*before it converged")
@@ -319,6 +355,15 @@ def test_few_samples_have_few_clusters(n):
     model = KLSNMF("auto", random_state=0).fit(X)
     assert 1 <= model.n_clusters_ <= max(1, n // 4)
     assert len(np.unique(model.labels_)) <= model.n_clusters_
+
+
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_samples_far_away_are_no_clusters_of_their_own(seed):
+    X, y = make_blobs(150, centers=10 * np.eye(3, 4), random_state=seed)
+    far = np.concatenate([X[:1] + 300, X[:2] - 200])
+    model = KLSNMF("auto", random_state=seed).fit(np.vstack([X, far]))
+    assert model.n_clusters_ == 3
+    assert accuracy(y, model.labels_[:150]) > 0.98
 
 
 def test_evidence_is_there_only_when_it_was_asked_for():

@@ -127,6 +127,17 @@ class TestDiffused(GramContract):
         assert np.abs(gram.diffusion.S - before).max() == 0
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_precomputed_kernel_of_uneven_diagonal_knows_its_samples_again(form):
+    """k(x, x) of a sample of the fit follows from its row: the local term needs it."""
+    rng = np.random.default_rng(0)
+    X = 5 * np.eye(3, 6)[np.arange(60) % 3] + rng.random((60, 6)) * rng.uniform(0.2, 4, (60, 1))
+    K = X @ X.T
+    model = KLSNMF(3, kernel="precomputed", lam=0.05, random_state=0, max_iter=2000).fit(form(K))
+    np.testing.assert_allclose(model._kernel.cross(form(K))[1], np.diag(K), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(form(K)), model.labels_)
+
+
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_steps_are_even(steps):
     with pytest.raises(ValueError, match=f"diffusion={steps}.*even number"):
@@ -135,9 +146,11 @@ def test_steps_are_even(steps):
 
 def test_diffusion_of_few_and_of_many_samples_is_the_same(seed, monkeypatch):
     X, _ = rays(seed)
-    few = KLSNMF(3, diffusion=4, random_state=seed, tol=0, max_iter=100).fit(X)
+    # In double precision from the first step to the last.
+    options = {"solver": "exact", "random_state": seed, "tol": 0, "max_iter": 100}
+    few = KLSNMF(3, diffusion=4, **options).fit(X)
     monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 10)
-    many = KLSNMF(3, diffusion=4, random_state=seed, tol=0, max_iter=100).fit(X)
+    many = KLSNMF(3, diffusion=4, **options).fit(X)
     assert few.diffusion_ == many.diffusion_ == 4
     np.testing.assert_array_equal(few.labels_, many.labels_)
     np.testing.assert_allclose(few.W_, many.W_, rtol=1e-6, atol=1e-9)

@@ -81,10 +81,21 @@ def choose_row_norm(X: Matrix) -> str | None:
 
     Amounts, such as intensities, counts or tf-idf, say what a sample is by their proportions; their
     sum says how bright, long or large it is. Coordinates, which can be negative, mean
-    themselves. Scaling takes one of the dimensions away: too many where there are few.
+    themselves, and so do coordinates that were moved away from zero: amounts come near it, in most
+    features. Scaling takes one of the dimensions away: too many where there are few.
     """
-    amounts = X.shape[1] >= _MANY_FEATURES and smallest_entry(X) >= 0
+    amounts = X.shape[1] >= _MANY_FEATURES and smallest_entry(X) >= 0 and _comes_near_zero(X)
     return "l2" if amounts else None
+
+
+def _comes_near_zero(X: Matrix) -> bool:
+    """Whether in most features that vary the smallest entry is at most half of the largest."""
+    if sparse.issparse(X):  # most entries are zero
+        return True
+    xp = namespace(X)
+    least, most = to_host(xp.min(X, axis=0)), to_host(xp.max(X, axis=0))
+    varies = least < most
+    return bool(np.mean(least[varies] <= most[varies] / 2) > 0.5) if varies.any() else True
 
 
 def unit_rows(X: Matrix) -> Matrix:

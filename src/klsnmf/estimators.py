@@ -64,7 +64,8 @@ class KLSNMF(LocalSimilarityNMF):
         become smaller where even a few of them would take more.
     row_norm : "l2", None or "auto", default="auto"
         Scale the samples to length 1 before the kernel, or leave them. "auto" scales amounts, that
-        is X with no negative entry, of 20 features or more (see ``row_norm_``).
+        is X with no negative entry, of 20 features or more, most of which come near zero (see
+        ``row_norm_``).
     graph_weight : float, default=0.0
         γ of GLS-NMF, which adds γ/2 tr(GᵀLG), L the Laplacian of a neighbour graph.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5

@@ -71,17 +71,18 @@ class KernelFactorization(KernelMethod):
         -------
         labels : ndarray of shape (n_new,)
         """
-        products = self._products(X)
+        _, products = self._products(X)
         rows = self._new.coefficients(*products)
         return self._reading.labels(rows.astype(self.G_.dtype, copy=False))
 
-    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> None:
+    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
         G = solution.factors["G"]
         labels = lost_with_most(np.argmax(unit_columns(G), axis=1), G)
-        super()._keep(X, view, unit, lam, replace(solution, labels=labels))
+        strangers = super()._keep(X, view, unit, lam, replace(solution, labels=labels))
         self.labels_ = lost_with_most(self.labels_, self.G_)
         rng = check_random_state(self.random_state)
         self.labels_, self._reading = read_labels(self.G_, self.labels_, self.labels, rng)
+        return np.zeros_like(strangers)  # all have their labels, read from G
 
 
 class CNMF(KernelFactorization):
@@ -282,11 +283,12 @@ class KernelKMeans(KernelMethod):
         problem = super()._problem(X, view, k, journal)
         return replace(problem, phases=[("lloyd", models.KernelKMeans)])
 
-    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> None:
-        super()._keep(X, view, unit, lam, solution)
+    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
+        strangers = super()._keep(X, view, unit, lam, solution)
         length = np.sqrt(np.maximum(np.count_nonzero(self.G_, axis=0), 1)).astype(X.dtype)
         new = self._new
         self._new = NearestMean(new.C, new.sums, new.lengths, lam, True, length)
+        return strangers
 
 
 @dataclass(frozen=True)

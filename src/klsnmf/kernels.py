@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
-from .devices import namespace, on_host, slices, tiny, without_tiny
+from .devices import namespace, on_host, slices, tiny, to_host, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
 from .grams.spectral import inverse_root
 from .grams.tiled import tile_side
@@ -168,6 +169,13 @@ class FittedKernel:
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
         return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        """Of some samples of the fit, given by their places, the nearest to each y."""
+        X, Y = to_host(self.X), to_host(Y)
+        if self.kernel == "cosine":
+            Y = normalize(Y)
+        return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
 
     def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
         """The pairs (i, j) that are kept, and the radius of each y.
@@ -359,20 +367,35 @@ def typical_radius(d2: Array) -> float:
 class PrecomputedKernel:
     """A kernel known by its numbers only: new samples bring k(x_new, x) along.
 
-    k(x_new, x_new) is not among them; the median of the diagonal stands in, which is exact for
-    kernels of unit diagonal and enters through λ only.
+    k(x_new, x_new) is not among them. It is at least max_j k(x_new, x_j)²/K_jj, and that for the
+    samples of the fit; this stands in, or K_jj where all of them are the same.
+
+    Attributes
+    ----------
+    diagonal : (n,) array, that of the kernel matrix
     """
 
-    own: float
+    diagonal: Array
     width: None = None
 
     def cross(self, k: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        if on_host(k):
-            return k, np.full(k.shape[0], self.own, k.dtype)
-        return k, namespace(k).full_like(k[:, 0], self.own)
+        d, xp = self.diagonal, namespace(self.diagonal)
+        if bool(xp.all(d == d[0])):
+            ones = np.ones(k.shape[0], k.dtype) if on_host(k) else xp.ones_like(k[:, 0])
+            return k, ones * d[0]
+        each = xp.where(d > 0, 1 / xp.where(d > 0, d, 1), 0)
+        if sparse.issparse(k):
+            bounds = (k.multiply(k) @ sparse.diags_array(each)).max(axis=1)
+            return k, bounds.toarray().ravel().astype(k.dtype)
+        return k, xp.max(k * k * each, axis=1)
 
     def product(self, k: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         return k @ W, self.cross(k)[1]
+
+    def nearest(self, k: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
+        """Of some samples of the fit, given by their places, the one most alike each new one."""
+        k = to_host(k)
+        return np.asarray(among[np.asarray(k[:, among].argmax(axis=1)).ravel()])
 
 
 @dataclass(frozen=True)
@@ -385,6 +408,9 @@ class DiffusedKernel:
     @property
     def width(self) -> Any:
         return self.base.width
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        return self.base.nearest(Y, among)
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion

@@ -65,6 +65,11 @@ class MixedKernel:
             _total([weight * own for weight, (_, own) in pairs]),
         )
 
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        """By the first kernel: a sample that is near in no kernel has no better judge."""
+        nearest: Array = self.parts[0].nearest(Y, among)
+        return nearest
+
 
 class Mixture:
     """Some kernels on the same samples, to be summed with weights that can be learned.

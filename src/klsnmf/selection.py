@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels
-from .grams import Gram
+from .grams import Gram, SparseGram
+from .grams.diffused import normalized
 from .inits import kmeans, leading_eigenvectors
 from .progress import steps
 from .threads import threads_for
@@ -26,6 +29,9 @@ from .threads import threads_for
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
 _MOST = 25
 _SMALLEST = 4
+
+#: A step between samples that is less likely than this is none.
+_NO_LINK = 1e-6
 
 #: Where even the last candidate's eigenvalue is above this, the gap lies further out.
 _NO_GAP_YET = 0.99
@@ -122,6 +128,7 @@ class Evidence:
 
 def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
     """The evidence in K, for as many candidates as there can be."""
+    K = _without_strangers(K)
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
     most = min(_MOST, limit)
@@ -142,6 +149,23 @@ def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
     chosen = 1 if one_piece else int(candidates[np.argmax(score)])
     objective = np.array([one for _, one in seen])
     return Evidence(candidates, values, gaps, stability, score, objective, chosen)
+
+
+def _without_strangers(K: Gram) -> Gram:
+    """K without samples that, alone or with a few others, are like no other: no cluster of any k.
+
+    Each such piece would be an eigenvalue of 1, and a cluster.
+    """
+    if not isinstance(K, SparseGram):
+        return K
+    S = sparse.csr_array(normalized(K)[0])
+    S.data[S.data < _NO_LINK] = 0
+    S.eliminate_zeros()
+    _, piece = connected_components(S, directed=False)
+    kept = np.bincount(piece)[piece] >= _SMALLEST
+    if kept.all() or not kept.any():
+        return K
+    return SparseGram(sparse.csr_array(K.K[kept][:, kept]))
 
 
 def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float, float]:

@@ -162,14 +162,17 @@ class LocalSimilarityNMF(
         -------
         labels : ndarray of shape (n_new,)
         """
-        products = self._products(X)
-        return self._new.labels(*products)
+        samples, products = self._products(X)
+        labels = self._new.labels(*products)
+        everyone = np.arange(self.G_.shape[0])
+        return self._placed(samples, labels, self._new.strangers(*products), everyone)
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: how much of each prototype they are made of.
 
         After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
-        fit get ``G_`` again. After the others, and where G is free, it is the nonnegative
+        fit get ``G_`` again, but for rounding, and for what the eigenvectors leave out where
+        diffusion goes along them. After the others, and where G is free, it is the nonnegative
         combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
         converges, but for the pull of orthogonality.
 
@@ -181,7 +184,7 @@ class LocalSimilarityNMF(
         -------
         G_new : ndarray of shape (n_new, n_clusters)
         """
-        products = self._products(X, "transform")
+        _, products = self._products(X, "transform")
         coefficients = self._new.coefficients(*products)
         return cast(coefficients, self.G_.dtype)
 
@@ -189,14 +192,25 @@ class LocalSimilarityNMF(
     def _n_features_out(self) -> int:
         return self.G_.shape[1]
 
-    def _products(self, X: Any, method: str = "predict") -> tuple[Array, Array]:
-        """k(X, X_fit) W and k(x, x) for new samples."""
+    def _products(self, X: Any, method: str = "predict") -> tuple[Matrix, tuple[Array, Array]]:
+        """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
         check_is_fitted(self)
         devices.require_fitted_place(self, X, method)
         X = as_numbers(self, here(X), reset=False)
         if not on_host(X):  # other libraries multiply arrays of one type only
             X = cast(X, self.W_.dtype)
-        return self._kernel.product(self._scaled(X, self.row_norm_, self._unit), self.W_)
+        samples = self._scaled(X, self.row_norm_, self._unit)
+        return samples, self._kernel.product(samples, self.W_)
+
+    def _placed(self, X: Matrix, labels: Labels, strangers: Array, among: Array) -> Labels:
+        """The labels, but samples like no cluster get that of the nearest among some of the fit."""
+        strange = np.flatnonzero(to_host(strangers))
+        if not strange.size or not among.size:
+            return labels
+        found = np.array(to_host(labels))
+        nearest = self._kernel.nearest(to_host(X)[strange], among)
+        found[strange] = to_host(self.labels_)[nearest]
+        return devices.like(found, labels)
 
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
@@ -277,7 +291,9 @@ class LocalSimilarityNMF(
             )
         seen = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            estimator._keep(X, view, unit, lam, solution)
+            strangers = estimator._keep(X, view, unit, lam, solution)
+            known = np.flatnonzero(~to_host(strangers))
+            estimator.labels_ = estimator._placed(samples, estimator.labels_, strangers, known)
             estimator.__dict__.update(
                 seen,
                 n_clusters_=k,
@@ -406,8 +422,8 @@ class LocalSimilarityNMF(
             return
         warn(message)
 
-    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> None:
-        """Set the fitted attributes."""
+    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
+        """Set the fitted attributes; which samples are like no cluster, (n,)."""
         for stale in ("radius_", "components_", "diffusion_", "n_clusters_evidence_"):
             self.__dict__.pop(stale, None)
         # Columns that come from a start of ours have no order of their own: numbering clusters as
@@ -441,6 +457,7 @@ class LocalSimilarityNMF(
         if self.kernel != "precomputed":
             weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), devices.tiny(self.W_))
             self.components_ = safe_sparse_dot(weights.T, X) if on_host(X) else weights.T @ X
+        return self._new.strangers(KW, view.K.diagonal)
 
 
 def _collapsed(solution: Solution) -> bool:

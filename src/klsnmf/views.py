@@ -6,7 +6,6 @@ from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import devices, kernels, memory
@@ -84,7 +83,7 @@ class KernelParameters(BaseEstimator):
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Gram, Any]:
         if kernel == "precomputed":
             K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(float(np.median(devices.to_host(K.diagonal))))
+            return K, kernels.PrecomputedKernel(K.diagonal)
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":

@@ -17,6 +17,9 @@ from .base import one_a_row, plus, taken
 _SWEEPS = 1000
 _SMALL = 1e-6
 
+#: A sample whose cosine with every prototype is at most this is like none of them.
+_STRANGE = 1e-9
+
 
 @dataclass(frozen=True)
 class NewSamples:
@@ -51,8 +54,21 @@ class NewSamples:
         C, xp = self.own, namespace(kW)
         return xp.where(C > 0, self.gains(kW, own) / xp.sqrt(xp.where(C > 0, C, 1)), -xp.inf)
 
+    def likeness(self, kW: Array) -> Array:  # (m, k)
+        """kᵀW_k / √C_kk: the scores without the local term."""
+        C, xp = self.own, namespace(kW)
+        return xp.where(C > 0, kW / xp.sqrt(xp.where(C > 0, C, 1)), -xp.inf)
+
     def labels(self, kW: Array, own: Array) -> Labels:  # (m,)
-        return namespace(kW).argmax(self.scores(kW, own), axis=1)
+        """The largest score; where none is positive λ alone would decide, and it is left out."""
+        scores, xp = self.scores(kW, own), namespace(kW)
+        fits = xp.max(scores, axis=1)[:, None] > 0
+        return xp.argmax(xp.where(fits, scores, self.likeness(kW)), axis=1)
+
+    def strangers(self, kW: Array, own: Array) -> Array:  # (m,)
+        """Whether a sample is like no cluster at all, so that rounding would choose its label."""
+        xp = namespace(kW)
+        return xp.max(self.likeness(kW), axis=1) <= _STRANGE * xp.sqrt(own)
 
     def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
         """The rows of G: by the exact G step, or as the nonnegative minimum."""
