@@ -146,11 +146,9 @@ def test_steps_are_even(steps):
 
 def test_diffusion_of_few_and_of_many_samples_is_the_same(seed, monkeypatch):
     X, _ = rays(seed)
-    # In double precision from the first step to the last.
-    options = {"solver": "exact", "random_state": seed, "tol": 0, "max_iter": 100}
-    few = KLSNMF(3, diffusion=4, **options).fit(X)
+    few = KLSNMF(3, diffusion=4, random_state=seed, tol=0, max_iter=100).fit(X)
     monkeypatch.setattr("klsnmf.grams.diffused._MOST_FORMED", 10)
-    many = KLSNMF(3, diffusion=4, **options).fit(X)
+    many = KLSNMF(3, diffusion=4, random_state=seed, tol=0, max_iter=100).fit(X)
     assert few.diffusion_ == many.diffusion_ == 4
     np.testing.assert_array_equal(few.labels_, many.labels_)
     np.testing.assert_allclose(few.W_, many.W_, rtol=1e-6, atol=1e-9)

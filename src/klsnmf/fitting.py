@@ -157,10 +157,8 @@ def _run_phases(
         budget = -(-left // remaining)
         if budget == 0:
             break
-        # A phase that looks around leaves the last digits to those that follow.
-        K = problem.K if remaining == 1 else problem.K.in_single_precision()
         solutions = solve(
-            [model(K, lam) for lam in lams],
+            [model(problem.K, lam) for lam in lams],
             [solution.factors for solution in done] or starts,
             max_iter=budget,
             tol=problem.tol,

@@ -118,7 +118,7 @@ def _read(estimator: Any, X: Matrix, read: Any, fitted: bool) -> Array:  # (n, k
         K = estimator._kernel.diffusion.gram()
         return np.asarray(read(estimator._new, K.dot(estimator.W_), K.diagonal))
     parts = [
-        read(estimator._new, *estimator._products(X[start : start + _ROWS]))
+        read(estimator._new, *estimator._products(X[start : start + _ROWS])[1])
         for start in steps(range(0, X.shape[0], _ROWS), "thousands of samples")
     ]
     return np.concatenate(parts)
