@@ -210,7 +210,8 @@ def test_signed_data_into_a_nonnegative_method(method, form):
         (np.ones((6, 20)), r"weights has shape \(6, 20\); it must be that of X, \(20, 6\)"),
         (np.full((20, 6), np.nan), r"Input weights contains NaN"),
         (np.zeros((20, 6)), r"nothing to factorize"),
-        (np.ones(20), r"Expected 2D array"),
+        (np.ones(20), r"weights has shape \(20,\); it must be that of X, \(20, 6\)"),
+        (np.full((20, 6), 1e308), r"weights has entries up to 1e\+308; divide it by a constant"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*no known entry")

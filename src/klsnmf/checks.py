@@ -45,10 +45,15 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
+        remedy = (
+            "compute them from samples without gaps, or leave those samples out."
+            if getattr(estimator, "kernel", None) == "precomputed"
+            else "fill them in (sklearn.impute has ways), leave their rows or columns out, or use "
+            "WNMF, which passes over them."
+        )
         raise ValueError(
-            f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: fill "
-            "them in (sklearn.impute has ways), leave their rows or columns out, or use WNMF, "
-            "which passes over them."
+            f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: "
+            f"{remedy}"
         ) from error
 
 
@@ -152,7 +157,8 @@ def check_gram(K: Gram, *, local: bool) -> None:
     if lone.any() and np.any(K.dot(np.ones((n, 1), K.dtype))[lone] != 0):
         raise ValueError(
             "The kernel has K_ii <= 0 for a sample i that is like others, K_ij != 0, and the "
-            "objective has no lower bound then. Give the diagonal the largest entry of a row."
+            "objective has no lower bound then. Is it a matrix of distances? exp(-D²/(2σ²)) makes "
+            "a kernel of distances D. Else give the diagonal the largest entry of a row."
         )
     if local and K.smallest_distance() < -np.sqrt(limits.eps):
         raise ValueError(

@@ -37,7 +37,8 @@ class KLSNMF(LocalSimilarityNMF):
     kernel : str, callable or list of these, default="self-tuning"
         "self-tuning": exp(-d²/(r_i r_j)), r_i the distance of sample i to its 7th neighbour;
         "rbf": exp(-d²/(2σ²)), σ = ``radius``; "linear"; "cosine"; "polynomial": (⟨x, y⟩ + 1)²;
-        "precomputed": X is the kernel matrix, dense or sparse; or a function of two arrays that
+        "precomputed": X is the kernel matrix, dense or sparse, whatever ``radius``,
+        ``n_neighbors`` and ``row_norm`` say; or a function of two arrays that
         returns the matrix k(X, Y). A list is a weighted sum of kernels, whose weights are learned
         (see ``kernel_weights_``).
     radius : float or "auto", default="auto"
@@ -69,7 +70,8 @@ class KLSNMF(LocalSimilarityNMF):
     graph_weight : float, default=0.0
         γ of GLS-NMF, which adds γ/2 tr(GᵀLG), L the Laplacian of a neighbour graph.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
-        The graph of GLS-NMF: nearest neighbours with weight 1, or weights of your own.
+        The graph of GLS-NMF: nearest neighbours with weight 1, or weights of your own, symmetric
+        and nonnegative.
     solver : {"auto", "soft", "exact", "paper"}, default="auto"
         "paper": the two update rules as printed. "soft": the same with a symmetric multiplier,
         which makes the Lagrangian descend. "exact": the G step solved in closed form, so that

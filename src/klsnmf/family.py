@@ -99,8 +99,8 @@ class WNMF(Factorization):
             NaN where an entry is not known.
         y : ignored
         weights : array-like or sparse matrix of shape (n_samples, n_features), or None
-            M, nonnegative; None weighs all known entries alike. With weights, or with gaps, a
-            sparse X is made dense.
+            M, nonnegative, given by name; None weighs all known entries alike. With weights, or
+            with gaps, a sparse X is made dense.
 
         Returns
         -------
@@ -243,7 +243,8 @@ class GNMF(GraphFactorization):
     """Graph-regularised nonnegative matrix factorization (GNMF).
 
     Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the
-    Laplacian of a neighbour graph: neighbours get similar coefficients.
+    Laplacian of a neighbour graph: neighbours get similar coefficients. In the result, as with all
+    methods here, it is the columns of ``G_`` that have length 1.
 
     The usual setting in comparisons is α = 100 and the best of 10 short random starts. A graph that
     strong makes coefficients so smooth that the largest one says little:
@@ -255,7 +256,8 @@ class GNMF(GraphFactorization):
     graph_weight : float, default=1.0
         α, the weight of the graph; 0 is NMF.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
-        The graph: nearest neighbours with weight 1, or weights of your own.
+        The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
+        nonnegative.
     labels, init, n_init, max_iter, tol, random_state, verbose, callback
         As in :class:`WNMF`.
 
@@ -274,10 +276,10 @@ class RMNMF(GraphFactorization):
     """Robust manifold nonnegative matrix factorization (RMNMF), for data with outliers.
 
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
-    the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million.
-    That takes 200 to 400 iterations with 20 samples a cluster, and 1600 with 160. X is made dense,
-    and a start takes four arrays of its size. Rows of ``G_`` have one entry that is not zero, and
-    those of ``transform`` too.
+    the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million and
+    the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and 1600
+    with 160. X is made dense, and a start takes four arrays of its size. Rows of ``G_`` have one
+    entry that is not zero, up to that precision, and those of ``transform`` exactly one.
 
     α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
 
@@ -287,7 +289,8 @@ class RMNMF(GraphFactorization):
     graph_weight : float, default=1.0
         α, the weight of the graph.
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
-        The graph: nearest neighbours with weight 1, or weights of your own.
+        The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
+        nonnegative.
     max_iter : int, default=3000
     labels, init, n_init, tol, random_state, verbose, callback
         As in :class:`WNMF`. Of ``init=(G0, F0)`` the clusters that the largest entries of G0 name
@@ -378,9 +381,9 @@ def dense(X: Matrix) -> Array:
 
 def check_weights(weights: Any, X: Array) -> Array:  # (n, p)
     """The weights of WNMF."""
+    if np.shape(weights) != X.shape:
+        raise ValueError(f"weights has shape {np.shape(weights)}; it must be that of X, {X.shape}.")
     weights = check_array(weights, accept_sparse="csr", dtype=X.dtype, input_name="weights")
-    if weights.shape != X.shape:
-        raise ValueError(f"weights has shape {weights.shape}; it must be that of X, {X.shape}.")
     weights = dense(weights)
     require_moderate(weights, "weights")
     least = float(weights.min())

@@ -27,7 +27,8 @@ class Method:
     ----------
     estimator : its class
     description : one line
-    grid : parameters to choose from, name -> values
+    grid : parameters to choose from, name -> values. Papers choose with the labels: objectives of
+        different settings say nothing about each other
     accepts : what input it takes, of "nonnegative", "signed", "sparse", "nan", "precomputed"
     """
 
@@ -94,7 +95,6 @@ DETAILS: dict[str, Method] = {
         "orthogonal NMF on a graph, with errors that outliers do not rule",
         "signed sparse",
         graph_weight=USUAL,
-        labels=_READINGS,
     ),
     "gnmf": _method(
         GNMF,

@@ -138,7 +138,7 @@ class LocalSimilarityNMF(
         X : array-like, tensor, sparse matrix, dask.array or path
             The samples, of shape (n_samples, n_features), or the kernel matrix, of shape
             (n_samples, n_samples), if ``kernel="precomputed"``. A path names a .npy file;
-            with ``engine`` all workers read it.
+            all workers read it, where ``engine`` is given.
         y : ignored
 
         Returns
