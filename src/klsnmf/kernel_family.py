@@ -92,7 +92,7 @@ class CNMF(KernelFactorization):
     nonnegative combinations of samples. It is :class:`LSNMF` with ``orthogonal=False`` and
     ``lam=0``. X that is sparse, or nonnegative with fewer features than half the samples, is only
     multiplied with: the kernel matrix is not formed. Where X is sparse and signed, its positive and
-    negative entries are told apart instead of those of the kernel, which takes more iterations.
+    negative entries are told apart instead of those of the kernel.
 
     The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``; it
     stays on a plateau more often than not.
