@@ -36,6 +36,13 @@ def client():
         yield client
 
 
+@pytest.fixture
+def doomed():
+    """The client of a cluster whose workers may be killed: who knows when they are back."""
+    with LocalWorkers(n_workers=2) as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(distributed, "ROWS", 70)
@@ -232,16 +239,15 @@ def test_verbose_says_where(client, X, capsys):
     assert "in blocks of rows on the workers" in capsys.readouterr().out
 
 
-def test_a_killed_worker_changes_nothing(client, given):
-    client.wait_for_workers(2, timeout=60)
-    undisturbed = fit(given, kernel="rbf", engine=client)
+def test_a_killed_worker_changes_nothing(doomed, given):
+    undisturbed = fit(given, kernel="rbf", engine=doomed)
     killed = []
 
     def kill(progress):
         if not killed and progress.iteration == 2:
-            killed.append(kill_one(client))
+            killed.append(kill_one(doomed))
 
-    disturbed = fit(given, kernel="rbf", engine=client, callback=kill)
+    disturbed = fit(given, kernel="rbf", engine=doomed, callback=kill)
     assert killed
     np.testing.assert_array_equal(disturbed.labels_, undisturbed.labels_)
     assert disturbed.objective_ == undisturbed.objective_
@@ -256,6 +262,7 @@ def test_the_only_worker_dies_and_comes_back(X):
         def kill(progress):
             if not killed and progress.iteration == 2:
                 killed.append(kill_one(client))
+                cluster.scale(2)  # should the first not be started again, the second comes
 
         undisturbed = fit(X, kernel="rbf", engine=client)
         disturbed = fit(X, kernel="rbf", engine=client, callback=kill)
@@ -278,12 +285,11 @@ def test_with_few_features_neighbours_are_searched_here(client, X, monkeypatch, 
 
 
 @pytest.mark.parametrize("given", ["dask.array"], indirect=True)
-def test_neighbours_are_found_by_who_is_left(client, X, given):
-    client.wait_for_workers(2, timeout=60)
-    here, send = locate(given, client, "self-tuning", "auto")
+def test_neighbours_are_found_by_who_is_left(doomed, X, given):
+    here, send = locate(given, doomed, "self-tuning", "auto")
     samples = send(here, None, 1.0)
     before = samples.neighbor_indices(10)
-    kill_one(client)
+    kill_one(doomed)
     np.testing.assert_array_equal(samples.neighbor_indices(10), before)
     d2 = np.square(X[:, None] - X[before]).sum(axis=2)
     truth = np.square(X[:, None] - X[neighbor_indices(X, 10)]).sum(axis=2)
@@ -349,19 +355,17 @@ def test_a_run_goes_on_on_another_cluster(client, X, tmp_path, impatient):
     assert found.n_iter_ == whole.n_iter_
 
 
-def test_a_run_goes_on_when_its_file_is_back(client, X, tmp_path):
-    client.wait_for_workers(2, timeout=60)
+def test_a_run_goes_on_when_its_file_is_back(client, doomed, X, tmp_path):
     samples, file = tmp_path / "x.npy", tmp_path / "run.npz"
     np.save(samples, X)
 
     def vanish():
         samples.unlink()
-        kill_one(client)
+        kill_one(doomed)
 
     with pytest.raises(remote.SourceError, match="cannot read") as caught:
-        fit(samples, engine=client, checkpoint=file, callback=Accident(15, vanish), **RUN)
+        fit(samples, engine=doomed, checkpoint=file, callback=Accident(15, vanish), **RUN)
     assert any(str(file) in note for note in caught.value.__notes__)
-    client.wait_for_workers(2, timeout=60)
     np.save(samples, X)
     after = Accident()
     found = fit(samples, engine=client, checkpoint=file, callback=after, **RUN)
@@ -457,17 +461,16 @@ class TestBadInput:
         with pytest.raises(TimeoutError, match="mine"):
             workers.results([workers.submit(_raise, TimeoutError("mine"))])
 
-    def test_a_file_that_vanishes_when_it_is_needed_again(self, client, X, tmp_path):
-        client.wait_for_workers(2, timeout=60)
+    def test_a_file_that_vanishes_when_it_is_needed_again(self, doomed, X, tmp_path):
         path = tmp_path / "x.npy"
         np.save(path, X)
 
         def vanish(progress):
             path.unlink()
-            kill_one(client)
+            kill_one(doomed)
 
         match = r"cannot read X=.*x.npy"
-        self.refuses(remote.SourceError, match, path, engine=client, callback=vanish)
+        self.refuses(remote.SourceError, match, path, engine=doomed, callback=vanish)
 
     @pytest.mark.parametrize("order", ["C", "F"])
     @pytest.mark.parametrize("after", ["another shape", "another type", "another moment"])
