@@ -28,6 +28,9 @@ COLUMNS = 128
 #: Rows of a tall matrix that are added up together.
 _ROWS = 4096
 
+#: Rows that are as good as one long row, for a sum with the same numbers in each.
+_TOGETHER = 64
+
 
 class Operator(ABC):
     """A matrix of shape (rows, columns) that can be multiplied with a stack.
@@ -139,9 +142,9 @@ class Gram(Operator):
         d, xp = self.diagonal, namespace(V)
         DV = KV * (-2 * scale)
         if self.constant_diagonal:
-            DV += (2 * scale * float(d[0])) * column_sums(V)
+            DV = with_row_added(DV, (2 * scale * float(d[0])) * column_sums(V))
         else:
-            DV += scale * (d @ V)
+            DV = with_row_added(DV, scale * (d @ V))
             # Transposed where V is: an array in the other memory order is slow to add.
             flat = not on_host(V) or V.flags.c_contiguous
             sums = scale * column_sums(V)
@@ -165,11 +168,26 @@ def column_sums(V: Array) -> Array:  # (n, k) -> (k,)
     """1ᵀV, some rows at a time where columns are not contiguous: faster, and more precise."""
     if not on_host(V):
         return namespace(V).sum(V, axis=0)
-    if len(V) <= _ROWS or V.flags.f_contiguous:
+    if V.flags.f_contiguous:
         return np.asarray(V.sum(axis=0))
     ones = np.ones(_ROWS, V.dtype)
     parts = (V[start : start + _ROWS] for start in range(0, len(V), _ROWS))
     return np.asarray(np.add.reduce([ones[: len(part)] @ part for part in parts]))
+
+
+def with_row_added(V: Array, row: Array) -> Array:  # (n, k), (k,) -> (n, k)
+    """V + 1·row, in place where numpy does so.
+
+    numpy adds row by row, and rows are short: in C order, many of them are added as one long row.
+    """
+    if on_host(V) and V.flags.c_contiguous:
+        n, k = V.shape
+        whole = n - n % _TOGETHER
+        V[:whole].reshape(-1, _TOGETHER * k)[...] += np.tile(row, _TOGETHER)
+        V[whole:] += row
+    else:
+        V += row
+    return V
 
 
 def multiply_wide(product: Callable[[Array], Array], V: Array, out: Array) -> None:

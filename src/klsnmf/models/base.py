@@ -87,11 +87,9 @@ def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
 
 
 def square(A: Array) -> Array:  # (n, k) -> (k, k)
-    """AᵀA. For equal operands numpy calls a routine that is slow for tall matrices: use a copy."""
-    if not on_host(A):
+    """AᵀA."""
+    if not on_host(A) or len(A) <= _ROWS:
         return A.T @ A
-    if len(A) <= _ROWS:
-        return A.T @ A.copy(order="K")
     return np.add.reduce([square(part) for part in row_blocks(A)])
 
 
@@ -101,8 +99,12 @@ def sym(M: Array) -> Array:  # (k, k)
 
 def inner(A: Array, B: Array) -> float:
     """⟨A, B⟩."""
-    columns = column_inner(A, B)
-    return float(columns.sum() if on_host(A) else namespace(A).sum(columns))
+    if not on_host(A):
+        return float(namespace(A).sum(column_inner(A, B)))
+    if A.flags.f_contiguous:
+        return float(column_inner(A, B).sum())
+    parts = zip(row_blocks(A), row_blocks(B), strict=True)
+    return sum(float(np.vdot(a, b)) for a, b in parts)
 
 
 def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
@@ -197,5 +199,6 @@ def flushed(V: Array) -> Array:  # (n, k)
     """
     if not on_host(V):
         return without_tiny(V)
-    np.copyto(V, 0, where=np.sqrt(np.finfo(V.dtype).tiny) > V)
+    # A product takes the same time however many entries are tiny; a copy where they are does not.
+    np.multiply(V, np.sqrt(np.finfo(V.dtype).tiny) <= V, out=V)
     return V

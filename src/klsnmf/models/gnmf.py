@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from .._typing import Array
 from ..grams import Operator
 from ..graphs import Graph
-from .base import State, column_inner, dot, flushed, scaled, square
-from .nmf import NMF
+from .base import State, column_inner, dot, flushed, scaled
+from .nmf import FF, GG, NMF
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class GNMF(NMF):
     def update_G(self, s: State) -> Array:
         """G ← G ∘ (XF + αAGN²) / (G·FᵀF + αDeg·GN²)."""
         N2 = self.alpha * column_inner(s.F, s.F)
-        down = dot(s.G, square(s.F)) + self.graph.degrees * s.G * N2
+        down = dot(s.G, FF(s)) + self.graph.degrees * s.G * N2
         return flushed(scaled(s.G, s.XF + s.AG * N2, down))
 
     def update_F(self, s: State) -> Array:
         """F ← F ∘ XᵀG / (F·(GᵀG + α diag(GᵀLG)))."""
-        down = dot(s.F, square(s.G)) + s.F * (self.alpha * self.roughness(s))
+        down = dot(s.F, GG(s)) + s.F * (self.alpha * self.roughness(s))
         return flushed(scaled(s.F, s.XtG, down))
 
     def roughness(self, s: State) -> Array:  # (k,)

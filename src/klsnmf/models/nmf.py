@@ -20,6 +20,16 @@ from ..grams import Data, Operator
 from .base import State, dot, flushed, inner, scaled, square, unit_columns
 
 
+def GG(s: State) -> Array:  # (k, k)
+    """GᵀG: the F step and the loss share it."""
+    return s.once("GG", "G", lambda: square(s.G))
+
+
+def FF(s: State) -> Array:  # (k, k)
+    """FᵀF: the loss and the next G step share it."""
+    return s.once("FF", "F", lambda: square(s.F))
+
+
 @dataclass(frozen=True)
 class NMF:
     """‖X - GFᵀ‖². Neither step ever raises it."""
@@ -41,14 +51,19 @@ class NMF:
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ XF / (G·FᵀF)."""
-        return flushed(scaled(s.G, s.XF, dot(s.G, square(s.F))))
+        return flushed(scaled(s.G, s.XF, dot(s.G, FF(s))))
 
     def update_F(self, s: State) -> Array:
         """F ← F ∘ XᵀG / (F·GᵀG)."""
-        return flushed(scaled(s.F, s.XtG, dot(s.F, square(s.G))))
+        return flushed(scaled(s.F, s.XtG, dot(s.F, GG(s))))
 
     def loss(self, s: State) -> float:
-        return self.X.square_sum - 2 * inner(s.G, s.XF) + inner(square(s.G), square(s.F))
+        return self.X.square_sum - 2 * self.fitted(s) + inner(GG(s), FF(s))
+
+    def fitted(self, s: State) -> float:
+        """⟨X, GFᵀ⟩, from the shorter of two equal sums."""
+        n, p = self.X.shape
+        return inner(s.G, s.XF) if n <= p else inner(s.F, s.XtG)
 
     def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
         """X ≈ G Hᵀ as two arrays of shape (n, k) and (p, k), whatever the method's factors are."""
@@ -93,7 +108,7 @@ class WNMF(NMF):
         return flushed(scaled(s.F, s.XtG, self.weighted(s).T @ s.G))
 
     def loss(self, s: State) -> float:
-        return self.known - 2 * inner(s.G, s.XF) + inner(self.weighted(s), s.G @ s.F.T)
+        return self.known - 2 * self.fitted(s) + inner(self.weighted(s), s.G @ s.F.T)
 
     def weighted(self, s: State) -> Array:  # (n, p)
         """M ∘ GFᵀ."""

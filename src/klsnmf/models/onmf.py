@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._typing import Array
-from .base import State, dot, flushed, inner, multiplied, square, unit_columns
-from .nmf import NMF
+from .base import State, dot, flushed, inner, multiplied, unit_columns
+from .nmf import FF, GG, NMF
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class ONMF(NMF):
 
     def update_S(self, s: State) -> Array:
         """S ← S ∘ √( GᵀXF / (GᵀG·S·FᵀF) )."""
-        return flushed(multiplied(s.S, s.G.T @ s.XF, square(s.G) @ s.S @ square(s.F)))
+        return flushed(multiplied(s.S, s.G.T @ s.XF, GG(s) @ s.S @ FF(s)))
 
     def loss(self, s: State) -> float:
-        GXF, GSF = s.G.T @ s.XF, square(s.G) @ s.S @ square(s.F)
+        GXF, GSF = s.G.T @ s.XF, GG(s) @ s.S @ FF(s)
         return self.X.square_sum - 2 * inner(s.S, GXF) + inner(s.S, GSF)
 
     def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from .base import State, dot, flushed, minus, multiplied, plus, square
-from .nmf import NMF
+from .base import State, dot, flushed, minus, multiplied, plus
+from .nmf import FF, GG, NMF
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,12 @@ class SemiNMF(NMF):
         """F = XᵀG (GᵀG)⁻¹: the best F there is."""
         # The pseudoinverse also serves where columns of G are zero, or alike: directions that the
         # precision of GᵀG cannot tell from zero are left out.
-        GG = square(s.G)
-        cut = 10 * len(GG) * np.finfo(GG.dtype).eps
-        return dot(s.XtG, np.linalg.pinv(GG, rcond=cut, hermitian=True).astype(GG.dtype))
+        M = GG(s)
+        cut = 10 * len(M) * np.finfo(M.dtype).eps
+        return dot(s.XtG, np.linalg.pinv(M, rcond=cut, hermitian=True).astype(M.dtype))
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ √( ((XF)⁺ + G(FᵀF)⁻) / ((XF)⁻ + G(FᵀF)⁺) )."""
-        FF = square(s.F)
-        up = plus(s.XF) + dot(s.G, minus(FF))
-        down = minus(s.XF) + dot(s.G, plus(FF))
+        up = plus(s.XF) + dot(s.G, minus(FF(s)))
+        down = minus(s.XF) + dot(s.G, plus(FF(s)))
         return flushed(multiplied(s.G, up, down))
