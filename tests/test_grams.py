@@ -17,6 +17,7 @@ from klsnmf.grams import (
     SpectralDiffusion,
     TiledGram,
     diffuse,
+    diffuse_enough,
 )
 from klsnmf.grams.spectral import ENOUGH, diffuse_along_eigenvectors
 from klsnmf.graphs import Graph
@@ -338,6 +339,28 @@ def test_steps_along_eigenvectors_are_enough(form, groups):
     left_out = np.abs(found - scaled)[~np.eye(n, dtype=bool)]
     bound = np.sqrt(np.outer(gram.rest, gram.rest))[~np.eye(n, dtype=bool)]
     assert (left_out <= 2 * bound + 1e-6).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_digits_are_diffused_along_eigenvectors_as_by_powers(dtype):
+    """With few clusters of many samples eigenvectors are plenty, and leave next to nothing out."""
+    X = load_digits().data[:1200].astype(dtype)
+    K, _ = fit_kernel(X, "self-tuning", "auto", 10)
+    gram, diffusion = diffuse_enough(K, 10)
+    assert isinstance(diffusion, SpectralDiffusion)
+    assert diffusion.U.shape == (1200, 80)
+    every = gram.dot(np.eye(1200, dtype=dtype))
+    off = np.abs(every - naive.diffused(K.K.toarray(), diffusion.steps))
+    assert off.mean() < 1e-3
+    assert off.max() < 0.1
+
+
+def test_many_clusters_of_few_samples_are_diffused_by_powers():
+    """As many eigenvectors as they would need are no longer few."""
+    K, _ = fit_kernel(load_digits().data[:1200], "self-tuning", "auto", 5)
+    _, diffusion = diffuse_enough(K, 33)
+    assert 4 < diffusion.steps <= 16
+    assert not isinstance(diffusion, SpectralDiffusion)
 
 
 def test_an_outlier_is_like_itself_alone():

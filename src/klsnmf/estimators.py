@@ -53,8 +53,8 @@ class KLSNMF(LocalSimilarityNMF):
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
         S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: 4,
-        doubled until tr(S^t) ≤ 2 n_clusters. Beyond 4000 samples, or 1000 and 16
-        steps, S is replaced by its leading eigenvectors there.
+        doubled until tr(S^t) ≤ 2 n_clusters. Beyond 4000 samples, or 1000 and 4 steps (16 where
+        clusters are more than 32), S is replaced by its leading eigenvectors there.
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and

@@ -131,7 +131,7 @@ def squared_distances(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pa
     Computed from the differences: zero for duplicates, where the usual
     ‖x_i‖² + ‖y_j‖² - 2⟨x_i, y_j⟩ leaves rounding errors.
     """
-    return _by_pairs(lambda a, b: _row_sums(a - b, a - b), X, i, Y, j)
+    return _by_pairs(lambda a, b: _row_sums(*2 * (a - b,)), X, i, Y, j)
 
 
 def inner_products(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)

@@ -27,6 +27,7 @@ from .spectral import (
     MOST_STEPS,
     SpectralDiffusion,
     diffuse_along_eigenvectors,
+    has_plenty,
     inverse_root,
     row_lengths,
 )
@@ -37,8 +38,9 @@ from .spectral import (
 _FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
-#: Up to this many samples dense powers of S are worth their time. More steps than these leave few
-#: eigenvectors, which are found sooner than a power of S unless the samples are few.
+#: Up to this many samples dense powers of S are worth their time. Steps leave few eigenvectors.
+#: These are found sooner than a power of S and make iterations shorter, unless samples are few:
+#: after the fewest steps where there is plenty of them, else after so many.
 _MOST_SQUARED = 4000
 _MOST_SQUARED_STEPS = 16
 _FEW_SAMPLES = 1000
@@ -185,10 +187,11 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     K, n = _at_hand(K), K.shape[0]
     if not isinstance(K, DenseGram | SparseGram) or (n > _MOST_SQUARED and on_host(K.K)):
         return diffuse_along_eigenvectors(K, k)
+    most = FEWEST_STEPS if has_plenty(n, k) else _MOST_SQUARED_STEPS
     S, degrees = normalized(K)
     steps, half = FEWEST_STEPS, S @ S
     while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
-        if steps >= _MOST_SQUARED_STEPS and n > _FEW_SAMPLES and on_host(K.K):
+        if steps >= most and n > _FEW_SAMPLES and on_host(K.K):
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)

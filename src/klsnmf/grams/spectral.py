@@ -22,10 +22,13 @@ FEWEST_STEPS = 4
 MOST_STEPS = 8192
 ENOUGH = 2
 
-#: Eigenvectors for each cluster: twice those of tr(S^t), or fewer where they would be too many.
+#: Eigenvectors for each cluster: four times those of tr(S^t) up to so many numbers in all of them,
+#: which stay in the processor's cache, then twice; and fewer where they would be too many.
+_PLENTY = 8
 _VECTORS = 4
-_MOST_VECTORS = 256
 _FEWEST_VECTORS = 2
+_MOST_VECTORS = 256
+_NUMBERS = 2**20
 
 #: Steps after which what eigenvectors leave out is measured, and columns of random signs for it.
 _PROBED_STEPS = 16
@@ -70,7 +73,13 @@ class SpectralDiffusion:
 
 def how_many_vectors(n: int, k: int) -> int:
     """Eigenvectors that k clusters of n samples are given."""
-    return min(max(min(_VECTORS * k, _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
+    cheap = min(_PLENTY * k, _NUMBERS // n)
+    return min(max(min(max(_VECTORS * k, cheap), _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
+
+
+def has_plenty(n: int, k: int) -> bool:
+    """Whether k clusters of n samples have as many eigenvectors as make a difference."""
+    return how_many_vectors(n, k) >= _PLENTY * k
 
 
 def bytes_needed(n: int, m: int, itemsize: int) -> float:
