@@ -270,9 +270,7 @@ def growth_section(found: list[Row]) -> list[str]:
             plot, through all sizes, and through n ≥ {LEAST:,} as in the picture. Of KLSNMF, the
             search for neighbours (graph) and all the rest (fit) are told apart too. The search
             is exact or approximate, whichever suits the size. A fit takes as many iterations as
-            it needs, between {min(counts)} and {max(counts)} here: that is in the exponent too. The
-            rows of one n are made in one run; up to 3000 samples on another day than the larger
-            ones, when the machine was slower, which makes exponents through all sizes smaller."""
+            it needs, between {min(counts)} and {max(counts)} here: that is in the exponent too."""
         ),
         *table(["data", "method", "all n", f"n ≥ {LEAST:,}", "up to n"], body),
     ]

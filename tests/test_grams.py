@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from klsnmf import KLSNMF
 from klsnmf.grams import (
     DenseGram,
+    DiffusedGram,
     LowRankGram,
     SparseGram,
     SpectralDiffusion,
@@ -19,6 +20,7 @@ from klsnmf.grams import (
     diffuse,
     diffuse_enough,
 )
+from klsnmf.grams.sparse import row_parts
 from klsnmf.grams.spectral import ENOUGH, diffuse_along_eigenvectors
 from klsnmf.graphs import Graph
 from klsnmf.kernels import KERNELS, fit_kernel
@@ -276,6 +278,17 @@ class TestDiffusedAlongEigenvectors(GramContract):
         return diffuse_along_eigenvectors(self.base, 3)[0]
 
 
+def test_rough_work_is_in_single_precision():
+    K = weights(40, 0.3)
+    for gram in (
+        DenseGram(K),
+        DiffusedGram(diffuse(SparseGram(sparse.csr_array(K)), 4, 3)[1]),
+        diffuse_along_eigenvectors(DenseGram(K), 3)[0],
+    ):
+        assert gram.dtype == np.float64
+        assert gram.in_single_precision().dtype == np.float32
+
+
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("steps", [2, 4, 8])
 @pytest.mark.parametrize("base", ["dense", "tiled", "low-rank", "sparse"])
@@ -350,9 +363,16 @@ def test_digits_are_diffused_along_eigenvectors_as_by_powers(dtype):
     assert isinstance(diffusion, SpectralDiffusion)
     assert diffusion.U.shape == (1200, 80)
     every = gram.dot(np.eye(1200, dtype=dtype))
-    off = np.abs(every - naive.diffused(K.K.toarray(), diffusion.steps))
+    dense = K.K.toarray()
+    off = np.abs(every - naive.diffused(dense, diffusion.steps))
     assert off.mean() < 1e-3
     assert off.max() < 0.1
+    # Half as many steps would not have been enough.
+    traces = [
+        np.trace(np.linalg.matrix_power(naive.normalized(dense), steps))
+        for steps in (diffusion.steps // 2, diffusion.steps)
+    ]
+    assert traces[0] > ENOUGH * 10 > traces[1]
 
 
 def test_many_clusters_of_few_samples_are_diffused_by_powers():
@@ -395,11 +415,19 @@ def test_nystrom_has_the_right_diagonal_and_rows_of_its_landmarks(kernel, dtype,
 
 
 @pytest.mark.parametrize("columns", [1, 30, 200])
-def test_sparse_products_in_parts(columns):
+def test_sparse_products_in_parts(columns, monkeypatch):
+    monkeypatch.setattr("klsnmf.grams.sparse._PRODUCTS_PER_THREAD", 200)
+    parts = []
+    monkeypatch.setattr(
+        "klsnmf.grams.sparse.row_parts",
+        lambda K, count: parts.append(count) or row_parts(K, count),
+    )
     K = sparse.csr_array(weights(90, 0.1))
     V = np.random.default_rng(0).random((90, columns))
     with threadpool_limits(4):
         np.testing.assert_array_equal(SparseGram(K).dot(V), K @ V)
+    assert parts
+    assert set(parts) == {4}
 
 
 def test_float32_tiles_of_samples_far_from_the_origin():

@@ -1,6 +1,7 @@
 """Many samples: which matrix is chosen, what is said of it, and that it finds the clusters."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, memory, spectra
 from klsnmf.grams import DenseGram, SparseGram
+from klsnmf.grams.data import filled_share
 from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
@@ -225,6 +227,28 @@ def test_pynndescent_finds_nearly_all_neighbours():
     assert np.mean(shared) > 9.5
 
 
+def test_neighbours_that_pynndescent_does_not_find_are_searched(monkeypatch):
+    """It says -1 for them, which would be the last sample."""
+    pynndescent = pytest.importorskip("pynndescent")
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    truth = neighbor_indices(X, 4)
+    found = np.column_stack([np.arange(60), truth])
+    found[[3, 59], 2:] = -1
+    graph = SimpleNamespace(neighbor_graph=(found, None))
+    monkeypatch.setattr(pynndescent, "NNDescent", lambda *args, **options: graph)
+    np.testing.assert_array_equal(neighbor_indices(X, 4, approximate=True), truth)
+
+
+def test_sparse_samples_are_compared_by_their_entries():
+    """Texts have many words, and a text has few of them: no reason to search approximately."""
+    pytest.importorskip("pynndescent")
+    shape = (10_000, 50_000)
+    assert choose_search(shape, "auto")[0]
+    assert not choose_search(shape, "auto", filled=1e-3)[0]
+    assert filled_share(sparse.csr_array(np.eye(4))) == 0.25
+    assert filled_share(np.eye(4)) == 1
+
+
 # ------------------------------------------------------------------------------------------- starts
 
 
@@ -338,6 +362,41 @@ def test_a_container_may_take_less_than_the_system_has(names, statistics, tmp_pa
     assert memory.available() == pytest.approx(system, rel=0.5)
     (tmp_path / names[0]).write_text("1000\n")
     assert memory.available() == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "copies"),
+    [
+        ("", ("memory.max", "memory.current"), "inactive_file"),
+        ("memory", ("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_a_batch_job_has_the_limits_of_all_groups_around_it(
+    folder, names, copies, tmp_path, monkeypatch
+):
+    """Its group is not the outermost, whose files have no limit."""
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "membership")
+    (tmp_path / "membership").write_text(
+        "12:memory:/slurm/job_7/step_0\n0::/slurm/job_7/step_0\n3:cpu:/../outside\n"
+    )
+    system = memory.available()
+
+    def limit(group, most):
+        place = tmp_path / folder / group
+        place.mkdir(parents=True, exist_ok=True)
+        for name, text in zip((*names, "memory.stat"), (most, "1000", f"{copies} 0"), strict=True):
+            (place / name).write_text(f"{text}\n")
+
+    limit("slurm/job_7/step_0", "max")
+    assert memory.available() == pytest.approx(system, rel=0.5)
+    limit("slurm/job_7", "5000")
+    assert memory.available() == 4000
+    limit("slurm/job_7/step_0", "3000")
+    assert memory.available() == 2000
+    limit("slurm/job_8", "1500")  # that of somebody else
+    assert memory.available() == 2000
 
 
 @pytest.mark.parametrize("max_memory", [1e-6, 1e-4, 1e-2, None])

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from klsnmf.grams import DenseGram, distributed
+from klsnmf.grams.spectral import how_many_vectors
 from klsnmf.inits import how_many_starts
 from klsnmf.sizing import PASSES, needs
+from klsnmf.spectra import SPARE
 
 
 def test_memory_is_that_of_the_arrays(monkeypatch):
@@ -58,6 +60,20 @@ def test_a_sparse_kernel_is_linear_but_for_the_comparison():
     assert small.traffic == large.traffic == 0
     for name in ("worker_memory", "client_memory", "first_traffic", "seconds"):
         assert getattr(large, name) == pytest.approx(10 * getattr(small, name))
+
+
+def test_eigenvectors_take_the_memory_of_their_arrays():
+    """4k of them for many samples, more where they are cheap, some arrays of them at a time."""
+    assert [how_many_vectors(n, 10) for n in (500, 2000, 20_000, 10**6)] == [80, 80, 52, 40]
+    assert how_many_vectors(10**6, 100) == 256
+    assert how_many_vectors(10**6, 200) == 400
+    assert how_many_vectors(50, 10) == 42  # and never all
+    n, k = 10**7, 10
+    arrays = 6 * np.dtype(np.float32).itemsize * n * (40 + SPARE)
+    graph = 120 * 10 * n / 4
+    X = 4 * n * 50
+    assert needs(n, 50, k).client_memory >= X + graph + arrays
+    assert needs(n, 50, k).client_memory <= X + graph + 2 * arrays
 
 
 def test_a_slow_part_decides():

@@ -22,7 +22,7 @@ from . import memory
 
 #: Libraries whose arrays can be written to in place, as the solver does. Arrays of others are
 #: converted to numpy's, as everywhere in scikit-learn.
-LIBRARIES = frozenset({"array_api_strict", "cupy", "dpnp", "torch"})
+LIBRARIES = frozenset({"array_api_strict", "cupy", "torch"})
 
 
 def _library(A: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
@@ -58,8 +59,15 @@ def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
     """Nearly always the nearest, in a time that grows hardly faster than n."""
     from pynndescent import NNDescent  # an extra, and slow to import
 
-    found, _ = NNDescent(X, n_neighbors=m + 1, random_state=0).neighbor_graph
+    with warnings.catch_warnings():
+        # Samples that it finds too few neighbours of have a number below zero for the others.
+        warnings.filterwarnings("ignore", "Failed to correctly find", UserWarning)
+        found, _ = NNDescent(X, n_neighbors=m + 1, random_state=0).neighbor_graph
     found = found.astype(np.intp)
+    lost = np.flatnonzero((found < 0).any(axis=1))
+    if lost.size:
+        exact = NearestNeighbors(n_neighbors=m + 1).fit(X)
+        found[lost] = exact.kneighbors(X[lost], return_distance=False)
     # A sample is its own neighbour, first as a rule; where duplicates hide it, the last one goes.
     itself = found == np.arange(len(found))[:, None]
     itself[:, -1] |= ~itself.any(axis=1)

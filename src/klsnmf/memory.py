@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 #: The share of the free memory that one array may take.
 _SHARE = 0.8
@@ -23,17 +23,14 @@ class NotEnoughMemory(MemoryError):  # noqa: N818
 
 
 #: Where Linux keeps the limit of a container or a batch job, what is used of it, and how much of
-#: that are copies of files, which make room when asked: in its two versions of control groups.
+#: that are copies of files, which make room when asked: in its two versions of control groups. And
+#: where it says in which groups this process is.
 _GROUPS = Path("/sys/fs/cgroup")
 _NAMES = (
-    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-    (
-        "memory/memory.limit_in_bytes",
-        "memory/memory.usage_in_bytes",
-        "memory/memory.stat",
-        "total_inactive_file",
-    ),
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
+_MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def available() -> int | None:
@@ -44,15 +41,32 @@ def available() -> int | None:
 
 def _of_group() -> int | None:
     """What a container or a batch job may still take; None without a limit."""
-    for limit, used, statistics, copies in _NAMES:
-        try:
-            room = int((_GROUPS / limit).read_text()) - int((_GROUPS / used).read_text())
-            lines = (_GROUPS / statistics).read_text().splitlines()
-            counts = dict(line.split() for line in lines)
-            return max(0, room + int(counts[copies]))
-        except (OSError, ValueError, KeyError):  # there is no such file, or no limit: "max"
-            continue
-    return None
+    rooms = []
+    for group in _own_groups():
+        for version, limit, used, copies in _NAMES:
+            folder = _GROUPS / version / group
+            try:
+                room = int((folder / limit).read_text()) - int((folder / used).read_text())
+                lines = (folder / "memory.stat").read_text().splitlines()
+                counts = dict(line.split() for line in lines)
+                rooms.append(max(0, room + int(counts[copies])))
+            except (OSError, ValueError, KeyError):  # there is no such file, or no limit: "max"
+                continue
+    return min(rooms, default=None)
+
+
+def _own_groups() -> set[PurePosixPath]:
+    """The groups that this process is in, and those around them: the limit of each holds."""
+    groups = {PurePosixPath()}
+    try:
+        lines = _MEMBERSHIP.read_text().splitlines()
+    except OSError:
+        return groups
+    for line in lines:  # number:what is limited:/path
+        path = PurePosixPath(line.split(":", 2)[-1].lstrip("/"))
+        if ".." not in path.parts:  # a group outside of what can be seen here
+            groups |= {path, *path.parents}
+    return groups
 
 
 def _of_system() -> int | None:

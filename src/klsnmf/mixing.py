@@ -165,8 +165,9 @@ def weighted_sum(matrices: Sequence[Matrix], weights: Sequence[float]) -> DenseG
         return SparseGram(sparse.csr_array(total))
     if not on_host(matrices[0]):
         return gram_of(_total([w * M for w, M in zip(weights, matrices, strict=True)]))
-    n = matrices[0].shape[0]
-    dense = np.zeros((n, n), np.result_type(*[matrix.dtype for matrix in matrices]))
+    n, dtype = matrices[0].shape[0], np.result_type(*[matrix.dtype for matrix in matrices])
+    _require_sum(n, 2 * dtype.itemsize)  # the sum, and a part of it
+    dense = np.zeros((n, n), dtype)
     for weight, matrix in zip(weights, matrices, strict=True):
         dense += weight * (matrix.toarray() if sparse.issparse(matrix) else matrix)
     return DenseGram(dense)
@@ -193,9 +194,14 @@ def matrix_of(K: Gram) -> Matrix:
     if isinstance(K, DenseGram | SparseGram):
         return K.K
     n = K.shape[0]
+    _require_sum(n, 3 * K.dtype.itemsize)  # unit vectors, in the order of the product too, and K
+    return K.dot(np.eye(n, dtype=K.dtype))
+
+
+def _require_sum(n: int, itemsize: int) -> None:
+    """Refuse matrices that would not fit, of so many bytes an entry in all of them together."""
     memory.require(
-        float(n) ** 2 * K.dtype.itemsize,
+        float(n) ** 2 * itemsize,
         f"The sum of several kernels of {n} samples",
         "Use one kernel, or fit a part of the rows.",
     )
-    return K.dot(np.eye(n, dtype=K.dtype))

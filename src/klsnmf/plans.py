@@ -59,15 +59,19 @@ def make_plan(
     max_memory: float | None = None,
     neighbor_search: str = "auto",
     room: float | None = None,
+    filled: float = 1.0,
 ) -> Plan:
     """The plan for samples of this shape; what cannot be done is refused.
 
     Parameters
     ----------
+    filled : the share of the entries of X that are stored
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
-    approximate, by_workers, how = choose_search(shape, neighbor_search, workers=room is not None)
+    approximate, by_workers, how = choose_search(
+        shape, neighbor_search, workers=room is not None, filled=filled
+    )
     search = approximate, by_workers
     if n_neighbors is not None and not callable(kernel):
         if gram != "auto":
@@ -141,7 +145,7 @@ def _on_workers(n: int, itemsize: int, room: float) -> str:
 
 
 def choose_search(
-    shape: tuple[int, int], search: str, *, workers: bool = False
+    shape: tuple[int, int], search: str, *, workers: bool = False, filled: float = 1.0
 ) -> tuple[bool, bool, str]:
     """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
     n, p = shape
@@ -157,7 +161,7 @@ def choose_search(
             ),
         )
     installed = find_spec("pynndescent") is not None
-    large = p >= _BRUTE_FEATURES and float(n) ** 2 * p > _EXACT_WORK
+    large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
     if search == "approximate" and not installed:
         raise ImportError(
             'neighbor_search="approximate" needs pynndescent: pip install "klsnmf[ann]", or set '

@@ -20,6 +20,7 @@ from .checks import (
 from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
 from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
+from .grams.data import filled_share
 from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
 from .mixing import View
 from .plans import choose_search, make_plan
@@ -101,6 +102,7 @@ class KernelParameters(BaseEstimator):
             max_memory=self.max_memory,
             neighbor_search=self.neighbor_search,
             room=self._workers.workers.memory() if self._workers is not None else None,
+            filled=filled_share(X),
         )
         if self.verbose:
             print("; ".join(plan.reasons))
@@ -157,7 +159,7 @@ class KernelParameters(BaseEstimator):
                 'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
                 "to find neighbours of: give the graph as a matrix."
             )
-        approximate, *_ = choose_search(X.shape, self.neighbor_search)
+        approximate, *_ = choose_search(X.shape, self.neighbor_search, filled=filled_share(X))
         X = X.astype(K.dtype, copy=False)
         graph = binary_graph(X, int(self.graph_neighbors), approximate=approximate)
         return DeviceGraph(K.hold(graph.K.toarray())) if isinstance(K, DeviceGram) else graph

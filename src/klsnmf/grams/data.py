@@ -56,6 +56,11 @@ class Data(Operator):
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
 
+def filled_share(X: Matrix) -> float:
+    """The share of the entries that are stored; all of an array are."""
+    return X.nnz / max(X.shape[0] * X.shape[1], 1) if sparse.issparse(X) else 1.0
+
+
 def canonical(X: Matrix) -> sparse.csr_array:
     """X in CSR form with every entry stored once: its squares would be wrong otherwise."""
     X = sparse.csr_array(X)

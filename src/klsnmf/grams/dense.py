@@ -15,7 +15,7 @@ from .base import Gram
 #: What to do where K fits, and K⁺ beside it does not.
 _FEWER = (
     "A kernel with negative entries needs it too: set n_neighbors for a sparse kernel, or "
-    'gram="low-rank" or "tiled", or fit a part of the rows.'
+    'gram="low-rank" or "tiled", where there are such parameters, or fit a part of the rows.'
 )
 
 #: Entries looked at together when K is checked: no temporary array of K's size.

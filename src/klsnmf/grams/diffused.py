@@ -251,7 +251,16 @@ def normalized(K: Gram) -> tuple[Any, Array]:
         return (scale @ K.K @ scale).tocsr(), degrees
     degrees = namespace(K.K).sum(K.K, axis=1)
     root = inverse_root(degrees)
-    return root * K.K * root[:, 0], degrees
+    if not on_host(K.K):
+        return root * K.K * root[:, 0], degrees
+    memory.require(
+        K.K.nbytes,
+        f"Diffusion of {K.shape[0]} samples by a dense matrix",
+        "Set diffusion=0, or n_neighbors for a sparse kernel, or fit a part of the rows.",
+    )
+    S = root * K.K
+    S *= root[:, 0]
+    return S, degrees
 
 
 def _worth_forming(S: Any, steps: int) -> bool:
