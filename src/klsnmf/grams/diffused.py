@@ -258,9 +258,9 @@ def normalized(K: Gram) -> tuple[Any, Array]:
         f"Diffusion of {K.shape[0]} samples by a dense matrix",
         "Set diffusion=0, or n_neighbors for a sparse kernel, or fit a part of the rows.",
     )
-    S = root * K.K
-    S *= root[:, 0]
-    return S, degrees
+    step = root * K.K
+    step *= root[:, 0]
+    return step, degrees
 
 
 def _worth_forming(S: Any, steps: int) -> bool:
