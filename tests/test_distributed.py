@@ -554,6 +554,21 @@ def _raise(error):
     raise error
 
 
+def test_no_second_matrix_where_workers_have_no_room(client, monkeypatch):
+    """K fits, and its positive part beside it would not; single precision can be done without."""
+    workers, K = Workers(client), np.random.default_rng(0).normal(size=(40, 40))
+    K = K + K.T + 10 * np.eye(40)
+    gram = DistributedGram(workers, [workers.submit(remote.same, K)], cut_rows(40))
+    monkeypatch.setattr(Workers, "memory", lambda self: 2.1 * K.nbytes)
+    assert gram.in_single_precision().dtype == np.float32
+    with pytest.raises(MemoryError, match=r"no room for another 12\.8 kB, its positive part"):
+        _ = gram.positive
+    monkeypatch.setattr(Workers, "memory", lambda self: 1.5 * K.nbytes)
+    assert gram.in_single_precision() is gram
+    monkeypatch.setattr(Workers, "memory", lambda self: 4 * K.nbytes)
+    assert gram.positive.nonnegative
+
+
 def test_the_memory_of_workers(client):
     assert Workers(client).memory() > 1e6
     plan = make_plan((1000, 5), 8, "rbf", None, room=1e9)

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from .. import remote
+from .. import memory, remote
 from .._typing import Array
 from ..remote import Cut
 from .base import Gram
@@ -42,6 +42,9 @@ _WITH_EVERY_BLOCK = 2**23
 PATIENCE = 60.0
 _LOOK_EVERY = 2.0
 _ANSWER = 10.0
+
+#: The share of the workers' memory that a kernel matrix and what is made of it may take together.
+_SHARE = 0.8
 
 _INSTALL = 'pip install "klsnmf[dask]"'
 
@@ -264,12 +267,23 @@ class DistributedGram(Gram):
 
     @cached_property
     def positive(self) -> DistributedGram:
-        return self if self.nonnegative else self._of_blocks(remote.positive_part)
+        if self.nonnegative:
+            return self
+        if not self._has_room(self.dtype.itemsize):
+            raise memory.NotEnoughMemory(
+                "The kernel matrix has entries of both signs, and the workers have no room for "
+                f"another {memory.amount(self._bytes(self.dtype.itemsize))}, its positive part. "
+                "Start more workers, set n_neighbors for a sparse kernel where there is such a "
+                "parameter, or fit a part of the rows."
+            )
+        return self._of_blocks(remote.positive_part)
 
     def in_single_precision(self) -> DistributedGram:
-        """Itself where float32 would lose too much, by the rule for an array."""
+        """Itself where float32 would lose too much, by the rule for an array, or has no room."""
         varied = self.mean < 0.98 * self.largest
         if self.dtype == np.float32 or not varied or not 1e-6 < self.largest < 1e6:
+            return self
+        if not self._has_room(np.dtype(np.float32).itemsize):
             return self
         return self._of_blocks(remote.in_single)
 
@@ -277,6 +291,14 @@ class DistributedGram(Gram):
         d = self.workers.submit(remote.same, self.diagonal)
         least = min(self._each(remote.smallest_distance, [(rows, d) for rows in self.cut]))
         return least / self.largest if self.largest else 0.0
+
+    def _bytes(self, itemsize: int) -> float:
+        return float(self.shape[0]) ** 2 * itemsize
+
+    def _has_room(self, itemsize: int) -> bool:
+        """Whether a matrix of so many bytes an entry fits beside this one."""
+        together = self._bytes(self.dtype.itemsize + itemsize)
+        return together <= _SHARE * self.workers.memory()
 
     def _of_blocks(self, function: Callable[[Array], Array]) -> DistributedGram:
         blocks = [self.workers.submit(function, block) for block in self.blocks]
