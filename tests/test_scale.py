@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
@@ -142,6 +143,36 @@ def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
         chosen((100, 5), rbf_kernel, gram="tiled")
     with pytest.raises(ValueError, match="n_neighbors=10 keeps"):
         chosen((100, 5), "rbf", 10, gram="tiled")
+
+
+def test_linear_kernels_of_few_nonnegative_features_are_products_with_the_samples(monkeypatch):
+    assert chosen((1000, 5), "linear", nonnegative=True) == "low-rank"
+    assert chosen((1000, 5), "cosine", nonnegative=True) == "low-rank"
+    assert chosen((1000, 5), "linear") == "dense"
+    assert chosen((1000, 400), "linear", nonnegative=True) == "dense"
+    assert chosen((1000, 5), "linear", nonnegative=True, gram="dense") == "dense"
+    assert chosen((1000, 5), "rbf", nonnegative=True) == "dense"
+    # Of a sparse X it is the entries that count.
+    plan = make_plan((1000, 4000), 8, "linear", None, nonnegative=True, filled=0.01)
+    assert (plan.gram, plan.exact) == ("low-rank", True)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_products_with_the_samples_find_what_the_array_finds(kind, kernel, seed, capsys):
+    rng = np.random.default_rng(seed)
+    X = rng.random((3, 12)).repeat(60, axis=0) * rng.uniform(0.9, 1.1, (180, 12))
+    X = kind(X * (rng.random((180, 12)) < 0.9))
+    params = {"kernel": kernel, "max_iter": 40, "tol": 0, "random_state": seed}
+    quick = KLSNMF(3, verbose=1, **params).fit(X)
+    assert "kernel of rank 12, exact" in capsys.readouterr().out
+    slow = KLSNMF(3, gram="dense", **params).fit(X)
+    assert_allclose(quick.objective_, slow.objective_, rtol=1e-8)
+    assert_array_equal(quick.labels_, slow.labels_)
+    assert_allclose(quick.transform(X), slow.transform(X), rtol=1e-6, atol=1e-9)
+    both = KLSNMF(3, random_state=seed, kernel=[kernel, "rbf"]).fit(X)  # sums need the entries
+    assert both.kernel_weights_.shape == (2,)
 
 
 def test_verbose_says_what_was_chosen_and_why(capsys):

@@ -58,9 +58,9 @@ class KLSNMF(LocalSimilarityNMF):
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
-        "cosine". "auto" takes the array if it fits into memory, then low rank where that is exact
-        or the samples are more than 100,000, else tiles. With ``n_neighbors`` the matrix is
-        sparse, and this is not asked.
+        "cosine". "auto" takes low rank where that is exact, nonnegative and cheap; the array if it
+        fits into memory; then low rank where that is exact or the samples are more than 100,000;
+        else tiles. With ``n_neighbors`` the matrix is sparse, and this is not asked.
     max_memory : float or None, default=None
         Gigabytes that the kernel matrix may take; None is 80 % of the memory that is free. Tiles
         become smaller where even a few of them would take more.

@@ -266,7 +266,7 @@ def _all_pairs(
         return workers.gram(form, r)
     if plan.gram == "dense":
         return DenseGram(_dense(form, X, r))
-    if plan.gram == "low-rank" and form.profile is inner_product and 2 * X.shape[1] < X.shape[0]:
+    if plan.gram == "low-rank" and plan.exact:
         return LowRankGram(X)
     tiles = KernelTiles(form, X, r, X.dtype)
     if is_wide(form, tiles.mean()):

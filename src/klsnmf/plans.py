@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from . import memory
 from .tiles import LANDMARKS
 
@@ -16,6 +18,10 @@ _MOST_TILED = 100_000
 #: that is left to an approximate search: minutes for two cores.
 _BRUTE_FEATURES = 16
 _EXACT_WORK = 2e12
+
+#: A linear kernel is XXᵀ. Products with X and Xᵀ are taken where they cost at most this share of
+#: one with an array: two of them, and narrow ones, are slower than their operations say.
+_CHEAPER = 0.5
 
 #: Arrays of K's size that there is room for when K is to be one: itself, and what it is made from,
 #: or the half that a copy in single precision takes. K of both signs, and one so wide that it is
@@ -40,6 +46,7 @@ class Plan:
     by_workers : whether workers find them
     reasons : sentences for the user
     max_memory : gigabytes that what is held of the matrix may take; None without a limit
+    exact : whether the low rank is that of the samples, and nothing is approximated
     """
 
     gram: str
@@ -47,6 +54,7 @@ class Plan:
     by_workers: bool
     reasons: tuple[str, ...]
     max_memory: float | None = None
+    exact: bool = False
 
 
 def make_plan(
@@ -60,12 +68,14 @@ def make_plan(
     neighbor_search: str = "auto",
     room: float | None = None,
     filled: float = 1.0,
+    nonnegative: bool = False,
 ) -> Plan:
     """The plan for samples of this shape; what cannot be done is refused.
 
     Parameters
     ----------
     filled : the share of the entries of X that are stored
+    nonnegative : whether X has no negative entry
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
@@ -90,12 +100,24 @@ def make_plan(
         return Plan("sparse", *search, (what, how))
     if room is not None:
         return Plan("distributed", *search, (_on_workers(shape[0], itemsize, room), how))
-    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory)
-    return Plan(chosen, *search, (why, how), max_memory)
+    # Where products with the samples are cheaper than with an array, there need not be one. Only
+    # of X ≥ 0: the rules for K of both signs want K⁺, which has no such form.
+    cost = 2 * shape[1] * filled / shape[0] if kernel in ("linear", "cosine") else np.inf
+    if gram == "auto" and nonnegative and cost < _CHEAPER:
+        what = f"kernel of rank {shape[1]}, exact: by products with the samples"
+        return Plan("low-rank", *search, (what, how), max_memory, exact=True)
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, exact=cost < 1)
+    return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
 
 
 def _choose_gram(
-    shape: tuple[int, int], itemsize: int, kernel: Any, gram: str, max_memory: float | None
+    shape: tuple[int, int],
+    itemsize: int,
+    kernel: Any,
+    gram: str,
+    max_memory: float | None,
+    *,
+    exact: bool,
 ) -> tuple[str, str]:
     n, p = shape
     size = float(n) ** 2 * itemsize
@@ -117,7 +139,6 @@ def _choose_gram(
             max_memory,
         )
         return "dense", f"dense kernel, an array of {memory.amount(size)}"
-    exact = kernel in ("linear", "cosine") and 2 * p < n
     why = "as asked" if gram != "auto" else takes
     if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
         kind = f"of rank {p}, exact" if exact else "of low rank, approximate"

@@ -31,6 +31,11 @@ class Data(Operator):
         return self.X.data if sparse.issparse(self.X) else self.X
 
     @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no entry is below zero."""
+        return bool(self.values.min(initial=0) >= 0)
+
+    @cached_property
     def T(self) -> Data:
         return Data(self.X.T)
 

@@ -48,12 +48,8 @@ class LowRankGram(Gram):
             beyond = lengths > (1 + _ROUNDING * np.finfo(self.dtype).eps) * diagonal
             self.diagonal = np.where(beyond, lengths, diagonal)
         self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
-        self._cut = bool(nonnegative) and not self._no_negative_feature
-        self.nonnegative = self._no_negative_feature if nonnegative is None else nonnegative
-
-    @cached_property
-    def _no_negative_feature(self) -> bool:
-        return bool(self.features.values.min(initial=0) >= 0)
+        self._cut = bool(nonnegative) and not self.features.nonnegative
+        self.nonnegative = self.features.nonnegative if nonnegative is None else nonnegative
 
     def multiply(self, V: Array, out: Array) -> None:
         middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
