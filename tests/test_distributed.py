@@ -16,6 +16,7 @@ from distributed import Client, KilledWorker, LocalCluster
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF, LSNMF, files, n_clusters_evidence, remote, saving
 from klsnmf.engines import RemoteSamples, locate
@@ -567,6 +568,17 @@ def test_no_second_matrix_where_workers_have_no_room(client, monkeypatch):
     assert gram.in_single_precision() is gram
     monkeypatch.setattr(Workers, "memory", lambda self: 4 * K.nbytes)
     assert gram.positive.nonnegative
+
+
+def test_a_wide_kernel_in_double_precision_needs_room_too(client, monkeypatch):
+    X = np.random.default_rng(0).random((50, 3)).astype(np.float32)
+    model = KLSNMF(3, kernel="rbf", radius=100.0, engine=client, random_state=0, max_iter=5)
+    monkeypatch.setattr(Workers, "memory", lambda self: 50**2 * 12)  # 8 would be half of it
+    with pytest.raises(MemoryError, match=r"kernel matrix of 50 samples would take 20 kB"):
+        model.fit(X)
+    monkeypatch.setattr(Workers, "memory", lambda self: 50**2 * 20)
+    with pytest.warns(ConvergenceWarning, match="max_iter=5"):
+        model.fit(X)
 
 
 def test_the_memory_of_workers(client):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, datasets, path
+from klsnmf.grams import DenseGram, diffuse
 from klsnmf.inits import factors_of_labels
 
 from .helpers import blobs
@@ -853,6 +854,20 @@ def test_memory_that_suffices_is_no_reason_to_refuse(monkeypatch):
         fitted(model, X)
     monkeypatch.setattr("klsnmf.memory.available", lambda: None)  # the system does not tell
     assert_valid(fitted(model, X), 100)
+
+
+def test_what_takes_another_matrix_is_refused_before_it_is_made(monkeypatch):
+    X, _ = blobs(100, 3, 6, 0)
+    size = 100**2 * 8
+    monkeypatch.setattr("klsnmf.memory.available", lambda: 2 * size)
+    with pytest.raises(MemoryError, match=r"sum of several kernels of 100 .* 160 kB.*one kernel"):
+        fitted(KLSNMF(3, kernel=["rbf", "polynomial"], gram="dense"), X)
+    K = DenseGram(rbf_kernel(X))
+    monkeypatch.setattr("klsnmf.memory.available", lambda: size)
+    with pytest.raises(MemoryError, match=r"Diffusion of 100 samples .* 80 kB.*diffusion=0"):
+        diffuse(K, 2, 3)
+    with pytest.raises(MemoryError, match=r"positive part of the kernel matrix .* 80 kB"):
+        _ = DenseGram(-rbf_kernel(X)).positive
 
 
 def test_a_sparse_kernel_needs_no_square(monkeypatch):

@@ -135,6 +135,10 @@ def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
     assert chosen((200_000, 50), gram="tiled") == "tiled"
     assert chosen((90_000, 50), "linear") == "low-rank"
     assert chosen((10**6, 50), "self-tuning", 10) == "sparse"
+    # K of both signs goes with its positive part.
+    assert chosen((51_000, 50), nonnegative=True) == "dense"
+    assert chosen((52_000, 50), "polynomial", nonnegative=True) == "dense"
+    assert chosen((52_000, 50_000), "linear") == "tiled"
     with pytest.raises(MemoryError, match="sparse kernel of 1000000000 samples"):
         chosen((10**9, 50), "self-tuning", 10)
     with pytest.raises(MemoryError, match="by its name"):

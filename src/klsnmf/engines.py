@@ -19,6 +19,7 @@ from ._typing import Array, Matrix
 from .checks import unit_of
 from .devices import on_host, place
 from .kernels import KERNELS, Kernel, is_wide
+from .plans import require_on_workers
 from .remote import Cut, FileRows, Preparation
 
 if TYPE_CHECKING:
@@ -57,7 +58,10 @@ class RemoteSamples:
         """K with all its entries, made by the workers and kept there."""
         K = self._gram(form, r, self.prepare.dtype)
         if K.dtype == np.float32 and is_wide(form, K.mean):
-            K = self._gram(form, r, np.dtype(np.float64))
+            del K  # workers drop it, and have its room for one in double precision
+            double = np.dtype(np.float64)
+            require_on_workers(len(r), double.itemsize, self.workers.memory())
+            return self._gram(form, r, double)
         return K
 
     def _gram(self, form: Kernel, r: Array, dtype: np.dtype[Any]) -> DistributedGram:

@@ -22,6 +22,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ._typing import Array, Matrix
 from .devices import namespace, on_host, slices, tiny, to_host, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
+from .grams.data import Data
 from .grams.spectral import inverse_root
 from .grams.tiled import tile_side
 from .graphs import (
@@ -117,6 +118,11 @@ KERNELS = {
     "cosine": Kernel(of_distance=False, profile=inner_product, never_negative=False),
     "polynomial": Kernel(of_distance=False, profile=polynomial),
 }
+
+
+def never_negative(kernel: str | KernelFunction, X: Matrix) -> bool:
+    """Whether k is known to be below zero for no two samples of X."""
+    return not callable(kernel) and (KERNELS[kernel].never_negative or Data(X).nonnegative)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,11 @@ _EXACT_WORK = 2e12
 _CHEAPER = 0.5
 
 #: Arrays of K's size that there is room for when K is to be one: itself, and what it is made from,
-#: or the half that a copy in single precision takes. K of both signs, and one so wide that it is
-#: made again in double precision, take more.
+#: or the half that a copy in single precision takes. A wide K, made again in double precision,
+#: takes more. K of both signs goes with its positive part, which asks for its share of what is then
+#: left.
 _ARRAYS = 1.5
+_ARRAYS_IF_SIGNED = 1.8
 
 #: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
 _WORKERS_SHARE = 0.5
@@ -75,7 +77,7 @@ def make_plan(
     Parameters
     ----------
     filled : the share of the entries of X that are stored
-    nonnegative : whether X has no negative entry
+    nonnegative : whether the kernel is known to be below zero nowhere
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
@@ -99,14 +101,15 @@ def make_plan(
         what = f"sparse kernel, {n_neighbors} neighbours a sample, up to {memory.amount(size)}"
         return Plan("sparse", *search, (what, how))
     if room is not None:
-        return Plan("distributed", *search, (_on_workers(shape[0], itemsize, room), how))
-    # Where products with the samples are cheaper than with an array, there need not be one. Only
-    # of X ≥ 0: the rules for K of both signs want K⁺, which has no such form.
+        return Plan("distributed", *search, (require_on_workers(shape[0], itemsize, room), how))
+    # Where products with the samples are cheaper than with an array, there need not be one. Not
+    # of K with both signs, whose rules want its positive part: that has no such form.
     cost = 2 * shape[1] * filled / shape[0] if kernel in ("linear", "cosine") else np.inf
     if gram == "auto" and nonnegative and cost < _CHEAPER:
         what = f"kernel of rank {shape[1]}, exact: by products with the samples"
         return Plan("low-rank", *search, (what, how), max_memory, exact=True)
-    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, exact=cost < 1)
+    arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, arrays, exact=cost < 1)
     return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
 
 
@@ -116,6 +119,7 @@ def _choose_gram(
     kernel: Any,
     gram: str,
     max_memory: float | None,
+    arrays: float,
     *,
     exact: bool,
 ) -> tuple[str, str]:
@@ -127,7 +131,7 @@ def _choose_gram(
         raise ValueError(
             f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
         )
-    room = memory.fits(size, max_memory) and memory.fits(_ARRAYS * size)
+    room = memory.fits(size, max_memory) and memory.fits(arrays * size)
     if gram == "dense" or only_array or (gram == "auto" and room):
         memory.require(
             size,
@@ -153,7 +157,7 @@ def _choose_gram(
     return "tiled", f"tiled kernel, computed anew for every product: {why}"
 
 
-def _on_workers(n: int, itemsize: int, room: float) -> str:
+def require_on_workers(n: int, itemsize: int, room: float) -> str:
     """A sentence about a kernel matrix on the workers, if there is room for it."""
     size = float(n) ** 2 * itemsize
     if size > _WORKERS_SHARE * room:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ._typing import Array, Matrix
+from .grams.data import Data
 from .grams.low_rank import LowRankGram
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ class KernelTiles:
     @cached_property
     def nonnegative(self) -> bool:
         """As far as can be told without a look at all pairs."""
-        values = self.X.data if sparse.issparse(self.X) else self.X
-        return self.cut or self.form.never_negative or bool(values.min(initial=0) >= 0)
+        return self.cut or self.form.never_negative or Data(self.X).nonnegative
 
     def positive(self) -> KernelTiles:
         return replace(self, cut=True)

@@ -20,7 +20,7 @@ from .checks import (
 from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
 from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
-from .grams.data import Data, filled_share
+from .grams.data import filled_share
 from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
 from .mixing import View
 from .plans import choose_search, make_plan
@@ -103,8 +103,8 @@ class KernelParameters(BaseEstimator):
             neighbor_search=self.neighbor_search,
             room=self._workers.workers.memory() if self._workers is not None else None,
             filled=filled_share(X),
-            # A sum of several kernels needs the entries of each.
-            nonnegative=len(self._kernels()) == 1 and Data(X).nonnegative,
+            # A sum of several kernels needs the entries of each, and more room.
+            nonnegative=len(self._kernels()) == 1 and kernels.never_negative(kernel, X),
         )
         if self.verbose:
             print("; ".join(plan.reasons))
