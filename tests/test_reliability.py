@@ -866,6 +866,8 @@ def test_what_takes_another_matrix_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr("klsnmf.memory.available", lambda: size)
     with pytest.raises(MemoryError, match=r"Diffusion of 100 samples .* 80 kB.*diffusion=0"):
         diffuse(K, 2, 3)
+    with pytest.raises(MemoryError, match=r"so wide that .* 80 kB, and 80 kB of mem"):
+        fitted(KLSNMF(3, kernel="rbf", radius=1e3), X.astype(np.float32))
     with pytest.raises(MemoryError, match=r"positive part of the kernel matrix .* 80 kB"):
         _ = DenseGram(-rbf_kernel(X)).positive
 

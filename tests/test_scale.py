@@ -18,6 +18,7 @@ from klsnmf.grams.data import filled_share
 from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
+from klsnmf.kernels import fit_kernel
 from klsnmf.metrics import accuracy
 from klsnmf.plans import choose_search, make_plan
 from klsnmf.tiles import KernelTiles
@@ -149,25 +150,23 @@ def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
         chosen((100, 5), "rbf", 10, gram="tiled")
 
 
-def test_linear_kernels_of_few_nonnegative_features_are_products_with_the_samples(monkeypatch):
-    assert chosen((1000, 5), "linear", nonnegative=True) == "low-rank"
-    assert chosen((1000, 5), "cosine", nonnegative=True) == "low-rank"
-    assert chosen((1000, 5), "linear") == "dense"
-    assert chosen((1000, 400), "linear", nonnegative=True) == "dense"
-    assert chosen((1000, 5), "linear", nonnegative=True, gram="dense") == "dense"
-    assert chosen((1000, 5), "rbf", nonnegative=True) == "dense"
-    # Of a sparse X it is the entries that count.
-    plan = make_plan((1000, 4000), 8, "linear", None, nonnegative=True, filled=0.01)
-    assert (plan.gram, plan.exact) == ("low-rank", True)
+def test_linear_kernels_of_few_nonnegative_features_are_products_with_the_samples():
+    plain = {"nonnegative": True, "by_samples": True}
+    assert chosen((1000, 5), "linear", **plain) == "low-rank"
+    assert chosen((1000, 5), "cosine", **plain) == "low-rank"
+    assert chosen((1000, 5), "linear", **plain, room=1e12) == "low-rank"
+    assert chosen((1000, 5), "linear", nonnegative=True) == "dense"
+    assert chosen((1000, 5), "linear", by_samples=True) == "dense"
+    assert chosen((1000, 400), "linear", **plain) == "dense"
+    assert chosen((1000, 5), "linear", **plain, gram="dense") == "dense"
+    assert chosen((1000, 5), "rbf", **plain) == "dense"
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("kernel", ["linear", "cosine"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_products_with_the_samples_find_what_the_array_finds(kind, kernel, seed, capsys):
+def test_products_with_the_samples_find_what_the_array_finds(kernel, seed, capsys):
     rng = np.random.default_rng(seed)
     X = rng.random((3, 12)).repeat(60, axis=0) * rng.uniform(0.9, 1.1, (180, 12))
-    X = kind(X * (rng.random((180, 12)) < 0.9))
     params = {"kernel": kernel, "max_iter": 40, "tol": 0, "random_state": seed}
     quick = KLSNMF(3, verbose=1, **params).fit(X)
     assert "kernel of rank 12, exact" in capsys.readouterr().out
@@ -175,8 +174,21 @@ def test_products_with_the_samples_find_what_the_array_finds(kind, kernel, seed,
     assert_allclose(quick.objective_, slow.objective_, rtol=1e-8)
     assert_array_equal(quick.labels_, slow.labels_)
     assert_allclose(quick.transform(X), slow.transform(X), rtol=1e-6, atol=1e-9)
-    both = KLSNMF(3, random_state=seed, kernel=[kernel, "rbf"]).fit(X)  # sums need the entries
-    assert both.kernel_weights_.shape == (2,)
+    for needing_entries in ({"kernel": [kernel, "rbf"]}, {"diffusion": 2}):
+        KLSNMF(3, verbose=1, **{**params, **needing_entries}).fit(X)
+        assert "dense kernel" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+def test_new_samples_of_a_linear_kernel_need_no_pairs(kernel, kind):
+    rng = np.random.default_rng(0)
+    X, Y, W = rng.normal(size=(40, 6)), rng.normal(size=(7, 6)), rng.random((40, 3))
+    _, fitted = fit_kernel(kind(X), kernel, "auto", None)
+    values, own = fitted.cross(kind(Y))
+    product, lengths = fitted.product(kind(Y), W)
+    assert_allclose(product, values @ W)
+    assert_allclose(lengths, own)
 
 
 def test_verbose_says_what_was_chosen_and_why(capsys):

@@ -6,6 +6,7 @@ import pytest
 from klsnmf.grams import DenseGram, distributed
 from klsnmf.grams.spectral import how_many_vectors
 from klsnmf.inits import how_many_starts
+from klsnmf.plans import make_plan
 from klsnmf.sizing import PASSES, needs
 from klsnmf.spectra import SPARE
 
@@ -19,12 +20,22 @@ def test_memory_is_that_of_the_arrays(monkeypatch):
     starts = how_many_starts(n, k, 2.0 * n * n, p)
     assert starts > fits
     assert found.client_memory == X.nbytes + 4 * stack.nbytes * starts / fits
-    assert found.worker_memory == X.nbytes + gram.K.nbytes / workers + 2 * stack.nbytes
+    # K may take half of what a worker has.
+    assert found.worker_memory == X.nbytes + 2 * gram.K.nbytes / workers + 2 * stack.nbytes
     # V to all workers and KV back, for W and for G.
     assert found.traffic == 2 * (workers + 1) * stack.nbytes
     assert (
         needs(n, p, k, neighbors=None, fits=fits, itemsize=8).traffic == 2 * 11 * 2 * stack.nbytes
     )
+
+
+@pytest.mark.parametrize("workers", [1, 10, 50])
+def test_workers_with_the_memory_that_is_told_are_not_refused(workers):
+    found = needs(10**5, 50, 10, neighbors=None, workers=workers)
+    plan = make_plan((10**5, 50), 4, "rbf", None, room=workers * found.worker_memory)
+    assert plan.gram == "distributed"
+    with pytest.raises(MemoryError, match="Start more workers"):
+        make_plan((10**5, 50), 4, "rbf", None, room=workers * found.worker_memory / 2)
 
 
 @pytest.mark.parametrize("neighbors", [None, 10])

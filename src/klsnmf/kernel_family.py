@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
 
 from . import kernels, models
 from ._typing import Array, Labels, Matrix
 from .checkpoints import Journal
 from .fitting import Problem
-from .grams import Data, LowRankGram
+from .grams import LowRankGram
+from .kernels import linear_product
 from .mixing import View
 from .models.base import unit_columns
 from .models.new_samples import NewSamples
@@ -313,5 +313,4 @@ class LinearKernel:
     width: None = None
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        prototypes = np.asarray(safe_sparse_dot(self.X.T, W))
-        return np.asarray(safe_sparse_dot(Y, prototypes)), Data(Y).row_square_sums
+        return linear_product(self.X, Y, W)

@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
+from . import memory
 from ._typing import Array, Matrix
 from .devices import namespace, on_host, slices, tiny, to_host, without_tiny
 from .grams import DenseGram, Diffusion, Gram, LowRankGram, SparseGram, SpectralDiffusion, TiledGram
@@ -120,6 +121,12 @@ KERNELS = {
 }
 
 
+def linear_product(X: Matrix, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+    """⟨Y, X⟩ W, and ⟨y, y⟩, by products with X and Y alone."""
+    prototypes = np.asarray(safe_sparse_dot(X.T, W))
+    return np.asarray(safe_sparse_dot(Y, prototypes)), Data(Y).row_square_sums
+
+
 def never_negative(kernel: str | KernelFunction, X: Matrix) -> bool:
     """Whether k is known to be below zero for no two samples of X."""
     return not callable(kernel) and (KERNELS[kernel].never_negative or Data(X).nonnegative)
@@ -174,6 +181,8 @@ class FittedKernel:
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
+        if self.kernel in ("linear", "cosine") and self.n_neighbors is None and on_host(Y):
+            return linear_product(self.X, normalize(Y) if self.kernel == "cosine" else Y, W)
         return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
@@ -268,12 +277,12 @@ def _all_pairs(
     if callable(kernel):
         return DenseGram(_symmetric_call(kernel, X))
     form = KERNELS[kernel]
+    if plan.gram == "low-rank" and plan.exact:
+        return LowRankGram(X)
     if workers is not None:
         return workers.gram(form, r)
     if plan.gram == "dense":
-        return DenseGram(_dense(form, X, r))
-    if plan.gram == "low-rank" and plan.exact:
-        return LowRankGram(X)
+        return DenseGram(_dense(form, X, r, plan.max_memory))
     tiles = KernelTiles(form, X, r, X.dtype)
     if is_wide(form, tiles.mean()):
         tiles = replace(tiles, dtype=np.dtype(np.float64))
@@ -319,9 +328,16 @@ def width_of(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tu
     return None, np.ones(len(d2), d2.dtype)
 
 
-def _dense(form: Kernel, X: Matrix, r: Array) -> Array:
+def _dense(form: Kernel, X: Matrix, r: Array, max_memory: float | None) -> Array:
     K = form.dense(X, r, X, r)
     if K.dtype == np.float32 and is_wide(form, K.mean(dtype=np.float64)):
+        del K
+        memory.require(
+            8.0 * X.shape[0] ** 2,
+            f"The kernel matrix of {X.shape[0]} samples, so wide that it needs double precision,",
+            memory.SMALLER_KERNEL,
+            max_memory,
+        )
         X, r = X.astype(np.float64), r.astype(np.float64)
         K = form.dense(X, r, X, r)
     # The distance of a sample to itself is zero, whatever rounding says.

@@ -20,7 +20,8 @@ _BRUTE_FEATURES = 16
 _EXACT_WORK = 2e12
 
 #: A linear kernel is XXᵀ. Products with X and Xᵀ are taken where they cost at most this share of
-#: one with an array: two of them, and narrow ones, are slower than their operations say.
+#: one with an array: two of them, and narrow ones, are slower than their operations say. Not those
+#: of a sparse X: its operations are many times slower, and XᵀV takes the room of all its features.
 _CHEAPER = 0.5
 
 #: Arrays of K's size that there is room for when K is to be one: itself, and what it is made from,
@@ -31,7 +32,7 @@ _ARRAYS = 1.5
 _ARRAYS_IF_SIGNED = 1.8
 
 #: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
-_WORKERS_SHARE = 0.5
+WORKERS_SHARE = 0.5
 
 #: Bytes for each neighbour while a sparse kernel is made, measured.
 BYTES_PER_NEIGHBOR = 120
@@ -71,6 +72,7 @@ def make_plan(
     room: float | None = None,
     filled: float = 1.0,
     nonnegative: bool = False,
+    by_samples: bool = False,
 ) -> Plan:
     """The plan for samples of this shape; what cannot be done is refused.
 
@@ -78,6 +80,8 @@ def make_plan(
     ----------
     filled : the share of the entries of X that are stored
     nonnegative : whether the kernel is known to be below zero nowhere
+    by_samples : whether a linear kernel may be products with the samples: they are an array, and
+        none of the kernel's entries is asked for
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
@@ -100,14 +104,15 @@ def make_plan(
         )
         what = f"sparse kernel, {n_neighbors} neighbours a sample, up to {memory.amount(size)}"
         return Plan("sparse", *search, (what, how))
-    if room is not None:
-        return Plan("distributed", *search, (require_on_workers(shape[0], itemsize, room), how))
     # Where products with the samples are cheaper than with an array, there need not be one. Not
     # of K with both signs, whose rules want its positive part: that has no such form.
-    cost = 2 * shape[1] * filled / shape[0] if kernel in ("linear", "cosine") else np.inf
-    if gram == "auto" and nonnegative and cost < _CHEAPER:
-        what = f"kernel of rank {shape[1]}, exact: by products with the samples"
+    n, p = shape
+    cost = 2 * p / n if kernel in ("linear", "cosine") else np.inf
+    if gram == "auto" and by_samples and nonnegative and cost < _CHEAPER:
+        what = f"kernel of rank {p}, exact: products with the samples, cheaper than with an array"
         return Plan("low-rank", *search, (what, how), max_memory, exact=True)
+    if room is not None:
+        return Plan("distributed", *search, (require_on_workers(n, itemsize, room), how))
     arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
     chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, arrays, exact=cost < 1)
     return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
@@ -160,10 +165,10 @@ def _choose_gram(
 def require_on_workers(n: int, itemsize: int, room: float) -> str:
     """A sentence about a kernel matrix on the workers, if there is room for it."""
     size = float(n) ** 2 * itemsize
-    if size > _WORKERS_SHARE * room:
+    if size > WORKERS_SHARE * room:
         raise memory.NotEnoughMemory(
             f"The kernel matrix of {n} samples would take {memory.amount(size)}, and the workers "
-            f"have {memory.amount(room)} together, of which it may take {_WORKERS_SHARE:.0%}. "
+            f"have {memory.amount(room)} together, of which it may take {WORKERS_SHARE:.0%}. "
             "Start more workers, set n_neighbors for a sparse kernel, or fit a part of the rows."
         )
     return f"dense kernel of {memory.amount(size)}, in blocks of rows on the workers"

@@ -8,7 +8,7 @@ from .grams.distributed import cut_rows
 from .grams.spectral import bytes_needed, how_many_vectors
 from .graphs import SURPLUS
 from .inits import how_many_starts
-from .plans import BYTES_PER_NEIGHBOR
+from .plans import BYTES_PER_NEIGHBOR, WORKERS_SHARE
 
 #: How often an iteration goes through the memory of a factor of every fit, besides its products:
 #: the two rules, how much they change, and the objective.
@@ -107,7 +107,7 @@ def needs(
         K = float(n) ** 2 * itemsize / workers
         work = 2.0 * n * n * k * fits / rate
         return Needs(
-            worker_memory=X + K + 2 * V,
+            worker_memory=X + K / WORKERS_SHARE + 2 * V,
             client_memory=X + factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p)),
             first_traffic=sent,
             traffic=2 * V * (workers + 1),

@@ -6,6 +6,7 @@ from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from . import devices, kernels, memory
@@ -103,8 +104,10 @@ class KernelParameters(BaseEstimator):
             neighbor_search=self.neighbor_search,
             room=self._workers.workers.memory() if self._workers is not None else None,
             filled=filled_share(X),
-            # A sum of several kernels needs the entries of each, and more room.
-            nonnegative=len(self._kernels()) == 1 and kernels.never_negative(kernel, X),
+            nonnegative=kernels.never_negative(kernel, X),
+            by_samples=not issparse(X)
+            and len(self._kernels()) == 1
+            and self.diffusion in (0, "auto"),
         )
         if self.verbose:
             print("; ".join(plan.reasons))
