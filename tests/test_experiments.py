@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import errno
+import gzip
 import io
 import json
 import os
@@ -19,14 +20,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from klsnmf import __version__
-from klsnmf.experiments import claims, convergence, tables
+from klsnmf import METHODS, __version__
+from klsnmf.datasets.registry import REGISTRY
+from klsnmf.experiments import behaviour, claims, convergence, cost, pages, protocol, tables
+from klsnmf.experiments.figures import by_lam, by_radius, draw_convergence, draw_graph_weights
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
 from klsnmf.experiments.rows import ForeignRowsError, Row, Store
 from klsnmf.experiments.runner import run, store_of
 from klsnmf.experiments.selection import choose, difference, results, settings
-from klsnmf.experiments.subsets import classes_of, samples
+from klsnmf.experiments.subsets import classes_of, identity, samples
 from klsnmf.experiments.work import run_cell, width
 
 KMEANS = Trial("KMeans", "kmeans", "plain", fixed={"n_init": 1}, rows="stored")
@@ -94,6 +97,21 @@ def test_a_fingerprint_changes_with_what_could_change_a_row():
     assert not set(before.values()) & set(SMALL.fingerprints("other data").values())
     # More subsets are more rows, not other rows.
     assert dataclasses.replace(SMALL, subsets=5).fingerprints("hash") == before
+
+
+def test_a_fingerprint_changes_with_the_defaults_of_a_method(monkeypatch):
+    before = SMALL.fingerprints("hash")
+    params = METHODS["kls-nmf"]().get_params()
+    monkeypatch.setattr(METHODS["kls-nmf"], "get_params", lambda self: {**params, "tol": 0.5})
+    after = SMALL.fingerprints("hash")
+    assert [column for column in before if before[column] != after[column]] == ["KLS-NMF"]
+    monkeypatch.setattr(protocol, "REVISION", -1)
+    assert not set(after.values()) & set(SMALL.fingerprints("hash").values())
+
+
+def test_a_set_that_is_not_here_is_known_as_it_is_published(tmp_path):
+    assert identity("semeion", str(tmp_path)) == (REGISTRY["semeion"].content, 10)
+    assert identity("digits", str(tmp_path)) == (samples("digits", None).hash, 10)
 
 
 def test_subsets_are_random_choices_of_classes_that_stay():
@@ -344,8 +362,10 @@ def test_tables_say_what_the_rows_say(whole):
     assert record["ours"] == f"{np.mean(plain):.2f}"
     for metric in METRICS:
         for name, entries in tables.lines(SMALL, found, metric):
-            best = max(entry.mean for entry in entries)
-            assert {round(entry.mean, 2) for entry in entries if entry.best} == {round(best, 2)}
+            means = [round(entry.mean, 2) for entry in entries]
+            *six, _ = means  # KMeans is the last column
+            marked = [entry.best for entry in entries]
+            assert marked == [m in (max(means), max(six)) for m in six] + [means[-1] == max(means)]
             if name == "Average":
                 means = [found["KMeans"][size].mean(metric) for size in SMALL.sizes]
                 assert entries[-1].mean == pytest.approx(np.mean(means))
@@ -356,7 +376,10 @@ def test_the_paper_stands_beside_ours():
     entries = dict(tables.lines(table, {trial.column: {} for trial in table.trials}, "accuracy"))
     assert [entry.paper for entry in entries["2"]][5] == 100.0
     assert entries["2"][5].mean is None
-    assert "(100.00)" in tables.as_markdown(table, {"KLS-NMF": {}})
+    assert "(100.00 ± 0.00)" in tables.as_markdown(table, {"KLS-NMF": {}})
+    assert "(96.24)" in tables.as_markdown(table, {"KLS-NMF": {}})  # the whole set is one
+    assert "(100.00$\\pm$0.00)" in tables.as_latex(table, {"KLS-NMF": {}})
+    assert "jaffe,accuracy,2,KLS-NMF,,,100.00,0.00," in tables.as_csv(table, {"KLS-NMF": {}})
 
 
 # ---------------------------------------------------------------------- convergence
@@ -374,6 +397,125 @@ def test_an_objective_has_settled_when_it_stays_close_to_its_lowest_value():
 @pytest.mark.parametrize("factor", [0.5, 0.9, 0.999])
 def test_the_rate_of_a_geometric_sequence_is_its_factor(factor):
     assert convergence.rate(3 * factor ** np.arange(200.0)) == pytest.approx(factor)
+
+
+@pytest.fixture
+def short_curves(monkeypatch) -> None:
+    monkeypatch.setattr(convergence, "SIZES", {"digits": 2})
+    monkeypatch.setattr(convergence, "SUBSETS", 2)
+    monkeypatch.setattr(convergence, "ITERATIONS", 20)
+
+
+def test_curves_are_made_once_read_again_and_told_of(short_curves, tmp_path, monkeypatch):
+    convergence.write(tmp_path, "digits", None)
+    found = convergence.read(tmp_path, None)
+    fits = {(point.subset, point.solver) for point in found}
+    assert fits == {(subset, solver) for subset in range(2) for solver in convergence.SOLVERS}
+    assert max(point.iteration for point in found) == 20
+    for fit in fits:
+        line = [point.objective for point in found if (point.subset, point.solver) == fit]
+        assert line[-1] < line[0]
+    monkeypatch.setattr(convergence, "points", None)  # not asked again
+    convergence.write(tmp_path, "digits", None)
+    page = "\n".join(behaviour.descent(found))
+    rises = sum(p.rises > 0 for p in found if (p.iteration, p.solver) == (1, "paper"))
+    assert f"it rises in {rises} of 2 fits" in page
+    draw_convergence(found, tmp_path / "convergence.png")
+    assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("damage", ["LAM", "gzip", "column"])
+def test_curves_of_another_program_are_refused(short_curves, tmp_path, monkeypatch, damage):
+    convergence.write(tmp_path, "digits", None)
+    path = tmp_path / "rows" / "digits-convergence.csv.gz"
+    if damage == "LAM":
+        monkeypatch.setattr(convergence, "LAM", 0.5)
+    elif damage == "gzip":
+        path.write_bytes(b"not packed")
+    else:
+        path.write_bytes(gzip.compress(b"set,N\ndigits,2\n"))
+    for read in (convergence.read, partial(convergence.write, name="digits", data_home=None)):
+        with pytest.raises(ForeignRowsError, match=r"digits-convergence.*--out"):
+            read(tmp_path, None) if read is convergence.read else read(tmp_path)
+
+
+def test_what_an_iteration_costs_is_measured_once_and_refused_from_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        cost, "GROWTH", {"n": [(30, 2, 3), (60, 2, 3)], "k": [(30, 2, 3), (30, 4, 3)]}
+    )
+    cost.write(tmp_path)
+    found = cost.read(tmp_path)
+    assert [(one.grows, one.n, one.k) for one in found] == [
+        *(("n", 30, 2), ("n", 60, 2)),
+        *(("k", 30, 2), ("k", 30, 4)),
+    ]
+    power = cost.exponent([30, 60], [one.iteration for one in found[:2]])
+    assert f"n to the power {power:.2f}" in "\n".join(behaviour.cost_of_an_iteration(found))
+    monkeypatch.setattr(cost, "measure", None)  # not asked again
+    cost.write(tmp_path)
+    monkeypatch.setattr(cost, "_REPEATS", 99)
+    with pytest.raises(ForeignRowsError, match=r"cost\.csv.*--out"):
+        cost.read(tmp_path)
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_the_exponent_of_a_power_is_it(power):
+    sizes = np.array([10.0, 20.0, 80.0])
+    assert cost.exponent(sizes, 3 * sizes**power) == pytest.approx(power)
+
+
+# ---------------------------------------------------------------------- parameters
+
+
+def test_scores_by_parameter_are_means_over_subsets():
+    trial = SMALL.trial("KLS-NMF")
+    found = {
+        (0.1, 0.001): [50.0, 70.0],
+        (0.1, 0.1): [80.0, 82.0],
+        (1.0, 0.001): [90.0, 92.0],
+        (1.0, 0.1): [10.0, 10.0],
+        (0.1, 0.0): [100.0, 100.0],
+    }
+    rows = scored(trial, found)
+    rows += [
+        dataclasses.replace(one, lam="0.02") for one in scored(trial, {(0.1, "auto"): [60.0, 60.0]})
+    ]
+    curve = by_lam(rows, 2, 0.1)
+    assert [(lam, share) for lam, share, _ in curve] == [
+        (0.001, pytest.approx(0.0005)),  # auto is a hundredth of λ*
+        (0.1, pytest.approx(0.05)),
+    ]
+    assert [means["accuracy"] for *_, means in curve] == [60.0, 81.0]
+    assert [(r, means["accuracy"]) for r, means in by_radius(rows, 2)] == [(0.1, 81.0), (1.0, 91.0)]
+
+
+def test_a_graph_term_is_told_of_and_drawn(tmp_path):
+    rows = [
+        row(
+            set="jaffe-gls",
+            method="GLS-NMF",
+            subset=subset,
+            parameters=json.dumps({"lam": lam, "graph_weight": weight}),
+            accuracy=str(50 + 10 * (weight == 1.0) + (lam == 0.1)),
+        )
+        for lam in S
+        for weight in S
+        for subset in range(2)
+    ]
+    text = claims.page({}, {"jaffe-gls": rows}, [], [])
+    assert "| jaffe | 2 | 50.0 to 61.0 | λ = 0.1, γ = 1 | 51.0 |" in text
+    assert "gains 10.0 to 10.0 points" in text
+    draw_graph_weights({"jaffe": rows}, tmp_path / "weights.png")
+    assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_claimed_against_rivals_that_have_not_been_run(whole):
+    rows = store_of(SMALL, whole, None).rows()
+    found = results(SMALL, rows, 10)
+    alone = {"small": {**found, "WNMF": {}}}
+    page = claims.page(alone, {"small": rows}, [], [])
+    assert "best of the six" not in page
+    assert "3 to 6" not in page
 
 
 # ---------------------------------------------------------------------- the command
@@ -406,12 +548,23 @@ def test_a_missing_set_is_named_with_what_to_do(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_pages_are_about_the_whole_folder_and_need_no_data(whole, tmp_path, monkeypatch):
+    """A later run of another table does not make the page forget this one."""
+    monkeypatch.setitem(pages.TABLES, "small", SMALL)
+    assert pages.tables_in(whole) == {"small": SMALL}
+    gathered = pages.gather({"small": SMALL}, whole, str(tmp_path))
+    written = pages.write_pages({"small": SMALL}, gathered, whole, str(tmp_path), figures=False)
+    assert {path.name for path in written} >= {"small.md", "claims.md", "README.md"}
+    assert "| A small table, small | 36 | 2, 3 |" in (whole / "README.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["mnist"], "there is no table 'mnist'; there are semeion"),
         (["--quick", "jaffe"], "table of its own"),
         (["--quick", "--column", "NMF"], "there is no column 'NMF'; there are CNMF"),
+        (["--quick", "-N", "4"], "no table that is asked for has N = 4"),
     ],
 )
 def test_what_is_not_understood_is_named(tmp_path, arguments, said):

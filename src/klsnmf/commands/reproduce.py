@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..experiments.runner import Progress
 
 #: What the work of a table is divided into, to show how far it is.
-_PARTS = 1000
+_PARTS = 100_000
 
 
 @click.command(short_help="Run the experiments of the paper again.")
@@ -64,6 +64,10 @@ def reproduce(
     """
     from ..experiments import convergence, cost, pages, runner
 
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(text, err=True)
+
     asked = _tables(names, quick)
     known = {trial.column for table in asked.values() for trial in table.trials}
     if wrong := sorted(set(columns) - known):
@@ -71,12 +75,19 @@ def reproduce(
             f"there is no column {wrong[0]!r}; there are {', '.join(sorted(known))}.",
             param_hint="--column",
         )
+    if wrong_sizes := sorted(set(sizes) - {n for table in asked.values() for n in table.sizes}):
+        raise click.BadParameter(
+            f"no table that is asked for has N = {wrong_sizes[0]}.", param_hint="-N"
+        )
     home = None if data_home is None else str(data_home)
-    here, missing = _present(asked, home)
-
-    def say(text: str) -> None:
-        if not quiet:
-            click.echo(text, err=True)
+    whole = not no_run and not columns and not sizes and not quick
+    # The paper draws the convergence on a set, too, that it has no table of.
+    curves = [name for name in convergence.SIZES if whole and (not names or name in asked)]
+    needed = [table.dataset for table in asked.values()] + curves
+    missing = {} if no_run else _missing(needed, home)
+    for message in missing.values():
+        say(message)
+    here = {name: table for name, table in asked.items() if table.dataset not in missing}
 
     begun = time.perf_counter()
     for table in here.values() if not no_run else ():
@@ -95,16 +106,16 @@ def reproduce(
         except KeyboardInterrupt:
             say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
             sys.exit(130)
-    if not no_run and not columns and not sizes:
-        for name in convergence.SIZES if not quick else ():
-            if name in here or (not names and _is_here(name, home)):
-                say(f"{name}: convergence")
+    with working(quiet) as display:
+        display.title("Convergence")
+        for name in curves:
+            if name not in missing:
                 convergence.write(out, name, home)
-        if not quick and not names:
-            cost.write(out, say)
-    if here:
-        gathered = pages.gather(here, out, home)
-        written = pages.write_pages(here, gathered, out, home, figures=not no_figures)
+    if whole and not names:
+        cost.write(out, say)
+    if shown := pages.tables_in(out):  # those of earlier runs too: a page is about the whole folder
+        gathered = pages.gather(shown, out, home)
+        written = pages.write_pages(shown, gathered, out, home, figures=not no_figures)
         show_table(
             ["table", "column", "mean accuracy, %"],
             [(name, column, f"{value:.1f}") for name, column, value in pages.averages(gathered)],
@@ -113,7 +124,7 @@ def reproduce(
             if path.suffix in (".md", ".png"):
                 click.echo(path)
     say(f"{time.perf_counter() - begun:.0f} s")
-    for message in missing:
+    for message in missing.values():
         click.echo(message, err=True)
     if missing:
         sys.exit(1)
@@ -135,32 +146,18 @@ def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
     return {name: table for name, table in known.items() if not names or name in names}
 
 
-def _present(asked: dict[str, Table], home: str | None) -> tuple[dict[str, Table], list[str]]:
-    """The tables whose data are here, and a message for each set that is not."""
+def _missing(datasets: Sequence[str], home: str | None) -> dict[str, str]:
+    """For each data set that is not here and cannot be had, a message that says what to do."""
     from ..datasets import DatasetError
     from ..experiments.subsets import samples
 
     messages: dict[str, str] = {}
-    here = {}
-    for name, table in asked.items():
+    for name in dict.fromkeys(datasets):
         try:
-            samples(table.dataset, home)
+            samples(name, home)
         except DatasetError as error:
-            messages[table.dataset] = str(error)
-        else:
-            here[name] = table
-    return here, list(messages.values())
-
-
-def _is_here(name: str, home: str | None) -> bool:
-    from ..datasets import DatasetError
-    from ..experiments.subsets import samples
-
-    try:
-        samples(name, home)
-    except DatasetError:
-        return False
-    return True
+            messages[name] = str(error)
+    return messages
 
 
 def _show(display: Display, progress: Progress) -> None:

@@ -97,7 +97,9 @@ def _rich_bar() -> Iterator[_Bar]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # Steps can be minutes apart: the speed is that of all the time, not of the last half minute.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=1e9) as bars:
         yield _Bar(bars)
 
 

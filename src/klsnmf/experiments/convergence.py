@@ -18,9 +18,11 @@ from sklearn.preprocessing import normalize
 from .. import __version__
 from .._typing import Array
 from ..estimators import KLSNMF
+from ..progress import steps
 from ..writing import write_whole
-from .rows import ForeignRowsError
-from .subsets import classes_of, samples
+from .protocol import KERNEL, fingerprint
+from .rows import refusing, require_own
+from .subsets import classes_of, identity, samples
 from .work import width
 
 #: Set -> N: the smallest of its table. The paper draws Yale too, and has no table of it.
@@ -60,12 +62,21 @@ class Point:
     change_W: float
     change_G: float
     version: str
+    protocol: str
+
+
+def protocol_of(name: str, data_home: str | None) -> str:
+    """The fingerprint of all that the rows of a set depend on."""
+    data_hash, _ = identity(name, data_home)
+    told = [SIZES[name], SUBSETS, LAM, RADIUS, ITERATIONS, *SOLVERS, KERNEL]
+    return fingerprint(convergence=name, data=data_hash, told=told)
 
 
 def points(name: str, data_home: str | None) -> Iterator[Point]:
     """The fits of one set: as printed, symmetrised, and exact, from the same starts."""
     data = samples(name, data_home)
-    for subset in range(SUBSETS):
+    protocol = protocol_of(name, data_home)
+    for subset in steps(range(SUBSETS), f"{name}, convergence: subsets"):
         chosen = np.isin(data.y, classes_of(data.n_classes, SIZES[name], subset, seed=0))
         X = normalize(data.X[chosen].astype(np.float64))
         for solver in SOLVERS:
@@ -102,6 +113,7 @@ def points(name: str, data_home: str | None) -> Iterator[Point]:
                     change_W=_short(history["change_W"][iteration - 1]),
                     change_G=_short(history["change_G"][iteration - 1]),
                     version=__version__,
+                    protocol=protocol,
                 )
 
 
@@ -130,7 +142,7 @@ def rate(change: Array) -> float:  # (t,) -> factor
 
 def write(folder: Path, name: str, data_home: str | None) -> None:
     """The rows of one set, unless they are there."""
-    if _file(folder, name).exists():
+    if read_one(folder, name, data_home):
         return
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Point)], lineterminator="\n")
@@ -139,32 +151,26 @@ def write(folder: Path, name: str, data_home: str | None) -> None:
     write_whole(_file(folder, name), gzip.compress(text.getvalue().encode(), mtime=0))
 
 
-def read(folder: Path) -> list[Point]:
+def read(folder: Path, data_home: str | None) -> list[Point]:
     """The rows of all sets that are there."""
-    kinds: dict[str, Any] = {
-        field.name: {"str": str, "int": int, "float": float}[str(field.type)]
-        for field in fields(Point)
-    }
-    found = []
-    for name in SIZES:
-        path = _file(folder, name)
-        if not path.exists():
-            continue
-        for record in csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode())):
-            if record["version"] != __version__:
-                raise ForeignRowsError(
-                    f"{path} was made by version {record['version']}, and this is {__version__}: "
-                    "move the file away, or choose another folder with --out."
-                )
-            kinds = {"str": str, "int": int, "float": float}
-            found.append(
-                Point(
-                    **{
-                        field.name: kinds[str(field.type)](record[field.name])
-                        for field in fields(Point)
-                    }
-                )
-            )
+    return [point for name in SIZES for point in read_one(folder, name, data_home)]
+
+
+def read_one(folder: Path, name: str, data_home: str | None) -> list[Point]:
+    """The rows of one set, if they are there; others than today's program makes are refused."""
+    path = _file(folder, name)
+    if not path.exists():
+        return []
+    kinds: dict[str, Any] = {"str": str, "int": int, "float": float}
+    with refusing(path):
+        text = gzip.decompress(path.read_bytes()).decode()
+        found = [
+            Point(**{f.name: kinds[str(f.type)](record[f.name]) for f in fields(Point)})
+            for record in csv.DictReader(io.StringIO(text))
+        ]
+    expected = protocol_of(name, data_home)
+    for point in found:
+        require_own(path, (point.version, point.protocol), (__version__, expected))
     return found
 
 

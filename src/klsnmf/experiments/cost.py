@@ -17,6 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import KLSNMF, __version__
 from .._typing import Array
 from ..writing import write_whole
+from .protocol import fingerprint
+from .rows import refusing, require_own
 
 #: One of n, k and p grows, the other two stay.
 GROWTH = {
@@ -26,6 +28,7 @@ GROWTH = {
 }
 _ITERATIONS = 20
 _REPEATS = 3
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,9 @@ def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
             X = np.random.default_rng(0).random((n, p), dtype=np.float32)
             start = (np.full((n, k), 1 / n, np.float32), np.ones((n, k), np.float32))
             few, many = (_best(X, k, start, count) for count in (1, 1 + _ITERATIONS))
-            iteration = (many - few) / _ITERATIONS
-            found.append(Cost(grows, n, k, p, iteration, few - iteration))
+            # A difference of measurements can come out at nothing, which has no logarithm.
+            iteration = max(many - few, _LEAST) / _ITERATIONS
+            found.append(Cost(grows, n, k, p, iteration, max(few - iteration, _LEAST)))
             if report is not None:
                 report(f"n = {n}, k = {k}, p = {p}: {1000 * iteration:.1f} ms an iteration")
     return found
@@ -82,31 +86,42 @@ def exponent(sizes: Sequence[float] | Array, seconds: Sequence[float] | Array) -
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
+def protocol() -> str:
+    return fingerprint(cost=GROWTH, iterations=_ITERATIONS, repeats=_REPEATS)
+
+
 def write(folder: Path, report: Callable[[str], None] | None = None) -> None:
     """Measure, unless it is done."""
-    if _file(folder).exists():
+    if read(folder):
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["grows", "n", "k", "p", "iteration", "before", "version"])
+    writer.writerow(["grows", "n", "k", "p", "iteration", "before", "version", "protocol"])
     for cost in measure(report):
         times = f"{cost.iteration:.6f}", f"{cost.before:.6f}"
-        writer.writerow([cost.grows, cost.n, cost.k, cost.p, *times, __version__])
+        writer.writerow([cost.grows, cost.n, cost.k, cost.p, *times, __version__, protocol()])
     write_whole(_file(folder), text.getvalue().encode())
 
 
 def read(folder: Path) -> list[Cost]:
-    if not _file(folder).exists():
+    """What was measured, if it was; by another program it is refused."""
+    path = _file(folder)
+    if not path.exists():
         return []
-    with _file(folder).open(newline="") as file:
-        return [
+    with refusing(path), path.open(newline="") as file:
+        records = list(csv.DictReader(file))
+        found = [
             Cost(
-                row["grows"],
-                *(int(row[name]) for name in ("n", "k", "p")),
-                *(float(row[name]) for name in ("iteration", "before")),
+                record["grows"],
+                *(int(record[name]) for name in ("n", "k", "p")),
+                *(float(record[name]) for name in ("iteration", "before")),
             )
-            for row in csv.DictReader(file)
+            for record in records
         ]
+        marks = [(record["version"], record["protocol"]) for record in records]
+    for mark in marks:
+        require_own(path, mark, (__version__, protocol()))
+    return found
 
 
 def _file(folder: Path) -> Path:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
+import scipy
+import sklearn
+
+from .. import __version__
 from ..writing import write_whole
 from . import claims, convergence, cost, tables
-from .protocol import GRIDS, Table
+from .protocol import GRIDS, QUICK, TABLES, Table
 from .rows import Row
 from .runner import store_of
 from .selection import Result, average, results
-from .subsets import classes_of, samples
+from .subsets import classes_of, identity, is_here, samples
 
 
 @dataclass(frozen=True)
@@ -26,15 +33,25 @@ class Gathered:
 
 
 def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> Gathered:
-    """All rows of the tables in a folder of results."""
+    """All rows of the tables in a folder of results. The data sets need not be here."""
     rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
     return Gathered(
         rows,
         {
-            name: results(table, rows[name], samples(table.dataset, data_home).n_classes)
+            name: results(table, rows[name], identity(table.dataset, data_home)[1])
             for name, table in chosen.items()
         },
     )
+
+
+def tables_in(folder: Path) -> dict[str, Table]:
+    """The tables that a folder of results has rows of."""
+    return {
+        name: table
+        for name, table in {**TABLES, **GRIDS, QUICK.name: QUICK}.items()
+        if any((folder / "rows").glob(f"{name}-[0-9][0-9][0-9].csv.gz"))
+        or any((folder / "rows" / f"{name}.cells").glob("*.csv"))
+    }
 
 
 def averages(gathered: Gathered) -> list[tuple[str, str, float]]:
@@ -68,16 +85,19 @@ def write_pages(
         ):
             written.append(_write(folder / "tables" / f"{name}.{kind}", text))
     main = {name: found[name] for name in chosen if name not in GRIDS}
-    points, costs = convergence.read(folder), cost.read(folder)
+    points, costs = convergence.read(folder, data_home), cost.read(folder)
     written.append(_write(folder / "claims.md", claims.page(main, rows, points, costs)))
     written.append(_write(folder / "subsets.csv", _subsets(chosen, data_home)))
     written.append(_write(folder / "times.csv", _times(rows)))
+    written.append(_write(folder / "README.md", _readme(chosen, rows)))
     if figures:
         from . import figures as drawing
 
         written += drawing.draw_all(folder / "figures", rows, main, points)
         for name in dict.fromkeys(table.dataset for table in chosen.values()):
-            written.append(drawing.draw_samples(samples(name, data_home), name, folder / "figures"))
+            if is_here(name, data_home):
+                data = samples(name, data_home)
+                written.append(drawing.draw_samples(data, name, folder / "figures"))
     return written
 
 
@@ -93,7 +113,7 @@ def _subsets(chosen: Mapping[str, Table], data_home: str | None) -> str:
     writer.writerow(["set", "N", "subset", "classes"])
     # Grids run on subsets of a table.
     for table in [table for name, table in chosen.items() if name not in GRIDS]:
-        n_classes = samples(table.dataset, data_home).n_classes
+        _, n_classes = identity(table.dataset, data_home)
         for size in table.sizes:
             for subset in range(1 if size == n_classes else table.subsets):
                 classes = classes_of(n_classes, size, subset, table.seed)
@@ -111,3 +131,36 @@ def _times(rows: Mapping[str, Sequence[Row]]) -> str:
             seconds = [float(row.seconds) for row in found if row.method == column]
             writer.writerow([name, column, len(seconds), f"{sum(seconds) / 60:.1f}"])
     return text.getvalue()
+
+
+def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:
+    """What is in the folder, the command that made it, how long that took, and with what."""
+    libraries = ", ".join(
+        f"{module.__name__} {module.__version__}" for module in (numpy, scipy, sklearn)
+    )
+    minutes = {name: sum(float(row.seconds) for row in found) / 60 for name, found in rows.items()}
+    return "\n".join(
+        [
+            "# Results of `klsnmf reproduce`",
+            "",
+            "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
+            "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
+            "",
+            f"    klsnmf reproduce {' '.join(chosen)} --out THIS_FOLDER",
+            "",
+            "`klsnmf reproduce --no-run --out THIS_FOLDER` writes the pages again from the rows.",
+            "",
+            "| table | rows | N | hours of one core |",
+            "|---|---|---|---|",
+            *(
+                f"| {table.title}, {name} | {len(rows[name])} | "
+                f"{', '.join(map(str, sorted({row.N for row in rows[name]})))} | "
+                f"{minutes[name] / 60:.2f} |"
+                for name, table in chosen.items()
+            ),
+            "",
+            f"Pages written by klsnmf {__version__}, Python {platform.python_version()}, "
+            f"{libraries}; {platform.system()}, {platform.machine()}, {os.cpu_count()} cores.",
+            "",
+        ]
+    )

@@ -13,15 +13,41 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
+from ..methods import METHODS
+
+#: Part of every fingerprint, and raised when code changes what rows say: the rules of a method, how
+#: starts are chosen, how labels are scored.
+REVISION = 2
+
+#: The kernel and the samples of every set that say "unit"; r is the paper's radius. ``work`` has it
+#: as code.
+KERNEL = "exp(-d²/(r max d²)) of samples of length 1 in single precision"
+
 #: The values that the paper chooses radius and weights from.
 S = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
-#: The same for every method: ten starts, the lowest value of its own objective is kept.
-STARTS = {"n_init": 10, "max_iter": 500}
+#: The same for every method: ten starts, the lowest value of its own objective is kept. About 100
+#: iterations are what the paper says that its method takes. With 500 (N = 4 to 10, four subsets
+#: of four sets) the mean accuracy of the rivals moved by less than a point, CNMF's fell by two.
+STARTS = {"n_init": 10, "max_iter": 100}
 
 #: For a hundred clusters: starts are close to where they end, and a fit costs a thousand times as
 #: much.
-FEW_STARTS = {"n_init": 2, "max_iter": 100}
+FEW_STARTS = {**STARTS, "n_init": 2}
+
+
+def fingerprint(**told: Any) -> str:
+    """Twelve digits that change with what is told, and with the revision."""
+    text = json.dumps({"revision": REVISION, **told}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _defaults(method: str) -> dict[str, str]:
+    """The parameters of a method of ours that no trial gives; scikit-learn's are its own."""
+    estimator = METHODS[method]
+    if not estimator.__module__.startswith(f"{__package__.partition('.')[0]}."):
+        return {}
+    return {name: repr(value) for name, value in estimator().get_params().items()}
 
 
 @dataclass(frozen=True)
@@ -97,8 +123,7 @@ class Table:
 
     def _fingerprint(self, trial: Trial, data_hash: str) -> str:
         told = {"table": self.name, "seed": self.seed, "data": data_hash, **asdict(trial)}
-        text = json.dumps(told, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return fingerprint(**told, kernel=KERNEL, defaults=_defaults(trial.method))
 
 
 @dataclass(frozen=True)
@@ -133,7 +158,7 @@ _BOTH = ("argmax", "kmeans")
 _RBF = {"kernel": "rbf", "n_neighbors": None}
 
 
-def _trials(starts: Mapping[str, int]) -> tuple[Trial, ...]:
+def _trials(starts: Mapping[str, int], rmnmf_iterations: int) -> tuple[Trial, ...]:
     """The columns of tables I to V, the same starts for every method.
 
     "KLS-NMF" is the paper's; its λ = 0 and λ = "auto" are run for the questions what the local term
@@ -166,13 +191,16 @@ def _trials(starts: Mapping[str, int]) -> tuple[Trial, ...]:
             "RMNMF",
             "rmnmf",
             grid={"graph_weight": S},
-            fixed={"graph_neighbors": 5, "n_init": 1, "max_iter": 1000},
+            fixed={"graph_neighbors": 5, "n_init": 1, "max_iter": rmnmf_iterations},
             readings=_BOTH,
         ),
     )
 
 
-TRIALS = _trials(STARTS)
+#: The μ of RMNMF grows for 582 iterations, and labels are the same after 1000. With many clusters
+#: they hardly move after 100: accuracy by half a point with 50 classes of Faces94.
+TRIALS = _trials(STARTS, rmnmf_iterations=600)
+FEW_TRIALS = _trials(FEW_STARTS, rmnmf_iterations=100)
 
 _TO_TEN = tuple(range(2, 11))
 
@@ -184,7 +212,7 @@ TABLES = {
         Table("jaffe", "Table II", "jaffe", _TO_TEN, TRIALS),
         Table("pix", "Table III", "pix", _TO_TEN, TRIALS),
         Table("alphadigit", "Table IV", "alphadigit", (*range(5, 36, 5), 36), TRIALS),
-        Table("faces94", "Table V", "faces94", (*range(10, 111, 10), 113), _trials(FEW_STARTS)),
+        Table("faces94", "Table V", "faces94", (*range(10, 111, 10), 113), FEW_TRIALS),
     )
 }
 

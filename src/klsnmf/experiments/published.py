@@ -18,13 +18,26 @@ METRICS = ("accuracy", "nmi", "purity")
 
 
 @cache
+def published_deviations() -> dict[tuple[str, int, str], dict[str, float]]:
+    """(set, N, column) -> score -> deviation over subsets; without those that are not printed."""
+    return {
+        key: {name: float(row[f"{name}_std"]) for name in METRICS if row[f"{name}_std"]}
+        for key, row in _records()
+    }
+
+
+@cache
 def published() -> dict[tuple[str, int, str], dict[str, float]]:
     """(set, N, column) -> score -> mean, percent."""
+    return {key: {name: float(row[name]) for name in METRICS} for key, row in _records()}
+
+
+def _records() -> list[tuple[tuple[str, int, str], dict[str, str]]]:
     text = (files(__package__) / "published.csv").read_text()
-    return {
-        (row["set"], int(row["N"]), row["method"]): {name: float(row[name]) for name in METRICS}
+    return [
+        ((row["set"], int(row["N"]), row["method"]), row)
         for row in csv.DictReader(text.splitlines())
-    }
+    ]
 
 
 def published_sizes(table: str) -> set[int]:

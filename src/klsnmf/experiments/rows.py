@@ -113,26 +113,39 @@ class Store:
 
     def _read(self, path: Path) -> list[Row]:
         data = path.read_bytes()
-        try:
+        with refusing(path):
             text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
             rows = [_row(record) for record in csv.DictReader(io.StringIO(text))]
             if not rows:
                 raise ValueError("it is empty")
-        except (TypeError, ValueError, EOFError, OSError, zlib.error) as error:
-            raise ForeignRowsError(
-                f"{path} does not hold rows of this program ({error}). Move it away, or choose "
-                "another folder with --out."
-            ) from error
         for row in rows:
             expected = self.version, self.protocols.get(row.method)
-            if (row.version, row.protocol) != expected:
-                raise ForeignRowsError(
-                    f"{path} has rows of {row.method} of version {row.version} and protocol "
-                    f"{row.protocol}; now version {expected[0]} and protocol {expected[1]} are "
-                    "asked for. They are not mixed: move the file away, or choose another folder "
-                    "with --out."
-                )
+            require_own(path, (row.version, row.protocol), expected, row.method)
         return rows
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read as rows which it is, and what to do."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, EOFError, OSError, zlib.error) as error:
+        raise ForeignRowsError(
+            f"{path} does not hold rows of this program ({error}). Move it away, or choose "
+            "another folder with --out."
+        ) from error
+
+
+def require_own(
+    path: Path, found: tuple[str, str], expected: tuple[str, str | None], of: str = "this kind"
+) -> None:
+    """Refuse rows of another version or protocol."""
+    if found != expected:
+        raise ForeignRowsError(
+            f"{path} has rows of {of} of version {found[0]} and protocol {found[1]}; now version "
+            f"{expected[0]} and protocol {expected[1]} are asked for. They are not mixed: move the "
+            "file away, or choose another folder with --out."
+        )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from .. import __version__
 from .protocol import Cell, Table, cells
 from .rows import Row, Store
-from .subsets import samples
+from .subsets import identity, samples
 from .work import run_cell
 
 #: Cells that wait in the pool, for each process; a run that ends forgets no more than these.
@@ -50,8 +50,8 @@ class Progress:
 
 def store_of(table: Table, folder: Path, data_home: str | None) -> Store:
     """The rows of a table in a folder of results."""
-    data = samples(table.dataset, data_home)
-    return Store(folder / "rows", table.name, __version__, table.fingerprints(data.hash))
+    data_hash, _ = identity(table.dataset, data_home)
+    return Store(folder / "rows", table.name, __version__, table.fingerprints(data_hash))
 
 
 def run(

@@ -11,6 +11,7 @@ import numpy as np
 from .. import datasets
 from .._typing import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
+from ..datasets.registry import REGISTRY
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,25 @@ def samples(name: str, data_home: str | None) -> Samples:
     classes = len(np.unique(data.target))
     found = content_hash(as_arrays(data.data, data.target, data.image_shape))
     return Samples(data.data.astype(np.float32), data.target, classes, data.image_shape, found)
+
+
+@lru_cache
+def identity(name: str, data_home: str | None) -> tuple[str, int]:
+    """The hash of a data set and its number of classes, as it is here, or as it is published."""
+    if not is_here(name, data_home):
+        dataset = REGISTRY[name]
+        return dataset.content, dataset.n_classes
+    data = samples(name, data_home)
+    return data.hash, data.n_classes
+
+
+def is_here(name: str, data_home: str | None) -> bool:
+    """Whether a data set can be loaded without the network."""
+    try:
+        datasets.load(name, data_home, download=False)
+    except datasets.DatasetError:
+        return False
+    return True
 
 
 def classes_of(n_classes: int, size: int, subset: int, seed: int) -> Sequence[int]:
