@@ -505,6 +505,7 @@ def test_a_graph_term_is_told_of_and_drawn(tmp_path):
     text = claims.page({}, {"jaffe-gls": rows}, [], [])
     assert "| jaffe | 2 | 50.0 to 61.0 | λ = 0.1, γ = 1 | 51.0 |" in text
     assert "gains 10.0 to 10.0 points" in text
+    assert "Claim" not in text  # nothing else has been run
     draw_graph_weights({"jaffe": rows}, tmp_path / "weights.png")
     assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
 

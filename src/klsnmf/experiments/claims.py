@@ -92,6 +92,8 @@ def _averages(found: Found) -> list[str]:
             told = "not in the paper" if paper is None else f"{paper:.2f}"
             numbers = [f"{means[column]:.2f}" if column in means else "" for column in columns]
             lines.append(line(_title(name, results), TITLES[metric], told, *numbers))
+    if not lines:
+        return []
     return [
         "## Averages over N",
         "",
@@ -226,6 +228,8 @@ def _sensitivity(found: Found, rows: Mapping[str, Sequence[Row]]) -> list[str]:
         below = f"{min(small):.1f} to {max(small):.1f} ({len(small)} values)" if small else ""
         full = f"{min(every):.1f} to {max(every):.1f} ({len(every)} values)"
         listed.append(line(name, size, full, below))
+    if not listed:
+        return []
     return [
         *claim("it is insensitive to λ"),
         f"Here accuracy varies by at most 3 points over all λ on {steady} of {len(listed)} sets, "
@@ -262,6 +266,8 @@ def _local_term(found: Found, rows: Mapping[str, Sequence[Row]]) -> list[str]:
                 f"{gap[0]:+.2f} ± {gap[1]:.2f}",
             )
         )
+    if not listed:
+        return []
     return [
         *claim("learning local similarity helps"),
         f"Here the local term gains more than its 95 % interval on {helps} of {total} sets. "

@@ -135,9 +135,8 @@ def _times(rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:
     """What is in the folder, the command that made it, how long that took, and with what."""
-    libraries = ", ".join(
-        f"{module.__name__} {module.__version__}" for module in (numpy, scipy, sklearn)
-    )
+    numbers = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
+    libraries = ", ".join(f"{name} {module.__version__}" for name, module in numbers.items())
     minutes = {name: sum(float(row.seconds) for row in found) / 60 for name, found in rows.items()}
     return "\n".join(
         [
