@@ -135,6 +135,7 @@ def _times(rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:
     """What is in the folder, the command that made it, how long that took, and with what."""
+    asked = " ".join("--quick" if name == QUICK.name else name for name in chosen)
     numbers = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
     libraries = ", ".join(f"{name} {module.__version__}" for name, module in numbers.items())
     minutes = {name: sum(float(row.seconds) for row in found) / 60 for name, found in rows.items()}
@@ -145,7 +146,7 @@ def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> s
             "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
             "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
             "",
-            f"    klsnmf reproduce {' '.join(chosen)} --out THIS_FOLDER",
+            f"    klsnmf reproduce {asked} --out THIS_FOLDER",
             "",
             "`klsnmf reproduce --no-run --out THIS_FOLDER` writes the pages again from the rows.",
             "",
