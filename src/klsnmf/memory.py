@@ -106,7 +106,7 @@ def require(
         room = f"max_memory={limit:g} GB: raise it to {1.1 * size / 1e9:.2g}, or do with less"
     else:
         free = available() if free is None else free
-        room = f"{amount(free or 0)} of memory are free"
+        room = f"{amount(free or 0)} of memory are free, of which it may take {_SHARE:.0%}"
     raise NotEnoughMemory(f"{what} would take {amount(size)}, and {room}. {remedy}")
 
 

@@ -21,11 +21,14 @@ class Needs:
 
     Attributes
     ----------
+    workers, threads : how many workers there are, and threads of each
     worker_memory, client_memory : bytes of one worker, and of the client
     first_traffic, traffic : bytes that cross the network until K is known, and in each iteration
     first_seconds, seconds : time until K is known, and for each iteration
     """
 
+    workers: int
+    threads: int
     worker_memory: float
     client_memory: float
     first_traffic: float
@@ -35,7 +38,8 @@ class Needs:
 
     def __str__(self) -> str:
         return (
-            f"memory: {in_bytes(self.worker_memory)} a worker, {in_bytes(self.client_memory)} at "
+            f"with {self.workers} workers of {self.threads} threads, memory: "
+            f"{in_bytes(self.worker_memory)} a worker, {in_bytes(self.client_memory)} at "
             f"the client; network: {in_bytes(self.first_traffic)} until K is known, "
             f"{in_bytes(self.traffic)} an iteration; time: {in_time(self.first_seconds)} until K "
             f"is known, {in_time(self.seconds)} an iteration"
@@ -107,6 +111,8 @@ def needs(
         K = float(n) ** 2 * itemsize / workers
         work = 2.0 * n * n * k * fits / rate
         return Needs(
+            workers,
+            threads,
             worker_memory=X + K / WORKERS_SHARE + 2 * V,
             client_memory=X + factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p)),
             first_traffic=sent,
@@ -123,6 +129,8 @@ def needs(
     factors *= max(fits, how_many_starts(n, k, 4.0 * n * m, p))
     work = 4.0 * n * m * k * fits / flops
     return Needs(
+        workers,
+        threads,
         worker_memory=X + found / workers,
         client_memory=X + max(graph, graph / 4 + vectors, graph / 4 + features + factors),
         first_traffic=sent + found,
