@@ -65,7 +65,8 @@ def _best(X: Any, k: int, start: Any, iterations: int) -> float:
         model = KLSNMF(
             k,
             kernel="rbf",
-            radius=1.0,
+            # As wide as the samples are apart: far from all of them, small numbers take longer.
+            radius=float(np.sqrt(X.shape[1])),
             lam=0.001,
             solver="paper",
             row_norm=None,
