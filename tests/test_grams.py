@@ -70,6 +70,17 @@ class GramContract:
         np.testing.assert_allclose(out, K @ V, rtol=1e-5, atol=1e-6)
         assert out.dtype == K.dtype
 
+    @pytest.mark.parametrize("fits", [1, 4])
+    def test_products_of_factors_with_one_entry_a_row(self, K, fits):
+        """What an exact G looks like; a row of zeros and an empty column too."""
+        gram, k = self.make(K), 30
+        rng = np.random.default_rng(fits)
+        V, out = gram.stack(fits, 13, k), gram.stack(fits, 13, k)
+        for block in V:
+            block[np.arange(12), rng.integers(k - 1, size=12)] = rng.random(12)
+        gram.multiply(V, out)
+        np.testing.assert_allclose(out, K @ V, rtol=1e-5, atol=1e-5)
+
     def test_a_part_of_a_stack_leaves_the_rest_alone(self, K):
         gram = self.make(K)
         V, out = gram.stack(3, 13, 2), gram.stack(3, 13, 2)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, datasets, path
+from klsnmf.fitting import best_by_lam
 from klsnmf.grams import DenseGram, diffuse
 from klsnmf.inits import factors_of_labels
 
@@ -585,6 +586,24 @@ def test_path_warns_of_each_lam_that_collapses(seed):
     assert "lam=1e+06 is" in said[1]
     for model in models:
         assert_valid(model, 60)
+
+
+def test_path_advises_a_lam_that_it_has_seen(seed, monkeypatch):
+    """Nothing is tried for the sake of a warning where smaller λ have just been fitted."""
+    X, _ = blobs(60, 3, 6, seed)
+    batches = []
+
+    def noted(problem, lams):
+        batches.append(list(lams))
+        return best_by_lam(problem, lams)
+
+    for module in ("shell", "fitting"):
+        monkeypatch.setattr(f"klsnmf.{module}.best_by_lam", noted)
+    lams = [1e6, 2e-3, 0, 1e-3]
+    with pytest.warns(ConvergenceWarning) as caught:
+        path(X, 3, lams=lams, random_state=seed, max_iter=3000)
+    assert collapses(caught)[0].endswith("lam=0.001 or less does not collapse.")
+    assert batches == [lams]
 
 
 @pytest.mark.parametrize("graph_weight", [0.01, 1.0, 100.0])

@@ -201,18 +201,33 @@ def collapse_lam(problem: Problem) -> float:
     return lam if 0 < lam < np.inf else 0.0
 
 
-def safe_lams(problem: Problem) -> list[float]:
-    """Values of λ that do not collapse, up to the first that does, on a ladder around λ*.
+def safe_lams(
+    problem: Problem, lams: Sequence[float], solutions: Sequence[Solution]
+) -> list[float]:
+    """Values of λ that do not collapse, up to the first that does.
 
-    Found by trying all of them in one batch, from the first start.
+    They are among those that were fitted, if any; else found by trying a ladder of values around
+    λ*, all in one batch from the first start.
     """
+    if fitted := _sound_lams(lams, solutions):
+        return fitted
     ladder = [float(lam) for lam in collapse_lam(problem) * 2.0 ** np.arange(-8, 4) if lam > 0]
     if not ladder:
         return []
     tried = best_by_lam(replace(problem, starts=problem.starts[:1]), ladder)
-    k = tried[0].factors["G"].shape[1]
-    bad = [one.status is Status.COLLAPSED or one.n_found < k for one in tried]
-    return ladder[: bad.index(True)] if True in bad else ladder
+    return _sound_lams(ladder, tried)
+
+
+def _sound_lams(lams: Sequence[float], solutions: Sequence[Solution]) -> list[float]:
+    """Each λ > 0 with clusters of samples at it and at all that are smaller."""
+    k = solutions[0].factors["G"].shape[1]
+    sound = []
+    for lam, solution in sorted(zip(lams, solutions, strict=True), key=lambda pair: pair[0]):
+        if solution.status is Status.COLLAPSED or solution.n_found < k:
+            break
+        if lam > 0:
+            sound.append(lam)
+    return sound
 
 
 def tidied(

@@ -284,7 +284,8 @@ class LocalSimilarityNMF(
                 "The factors grew too large to compute with. Is the kernel positive "
                 "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
             )
-        safe = safe_lams(problem) if any(map(_collapsed, solutions)) else []
+        collapsed = any(map(_collapsed, solutions))
+        safe = safe_lams(problem, lams, solutions) if collapsed else []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._warn(
                 k, lam, solution, max((good for good in safe if good < lam), default=0.0)
