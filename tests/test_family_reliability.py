@@ -152,6 +152,26 @@ def test_huge_and_tiny_data(model, dtype, factor):
     assert 0.1 < np.abs(found.G_ @ rescaled).mean() < 10 or isinstance(model, OF_KERNELS)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("dtype", "largest"),
+    [(np.float32, 3.4e38), (np.float32, 1e-44), (np.float64, 1.7e308), (np.float64, 1e-322)],
+)
+@each_model
+def test_data_at_the_edges_of_their_type(model, dtype, largest, form):
+    """A result without NaN and infinity, or a sentence; the unit of such data is a number too."""
+    X, _ = blobs(40, 3, 6, 0)
+    X = (X / X.max() * largest).astype(dtype)
+    found = fit_or_refusal(model, form(X))
+    if isinstance(found, ValueError):
+        assert re.search(r"([Dd]ivide|[Mm]ultiply) (X|it) by a constant", str(found))
+        return
+    assert_valid(found, X)
+    for values in (*found.history_.values(), getattr(found, "radius_", 1.0)):
+        if np.asarray(values).dtype.kind == "f":
+            assert np.isfinite(values).all()
+
+
 @pytest.mark.parametrize("method", [WNMF, ONMF, SemiNMF, GNMF])
 def test_an_objective_that_overflows_is_refused_in_words(method):
     X = np.random.default_rng(0).integers(0, 20000, (30, 5)) * 1e152
@@ -212,6 +232,7 @@ def test_signed_data_into_a_nonnegative_method(method, form):
         (np.zeros((20, 6)), r"nothing to factorize"),
         (np.ones(20), r"weights has shape \(20,\); it must be that of X, \(20, 6\)"),
         (np.full((20, 6), 1e308), r"weights has entries up to 1e\+308; divide it by a constant"),
+        (np.full((20, 6), 1e-300), r"weights has no entry above 1e-300; multiply it by a constant"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*no known entry")
@@ -222,6 +243,18 @@ def test_weights_that_are_none(weights, message):
         model.fit(X, weights=weights)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
+
+
+def test_weights_too_small_to_compute_with_are_none():
+    X, _ = blobs(20, 3, 6, 0)
+    weights = np.ones((20, 6))
+    weights[4] = 1e-300
+    with pytest.warns(UserWarning, match="1 of the samples in X have no known entry"):
+        model = WNMF(3, random_state=0).fit(X, weights=weights)
+    weights[4] = 0
+    with pytest.warns(UserWarning, match="1 of the samples in X have no known entry"):
+        same = WNMF(3, random_state=0).fit(X, weights=weights)
+    np.testing.assert_array_equal(model.G_, same.G_)
 
 
 @pytest.mark.parametrize("method", [GNMF, RMNMF])

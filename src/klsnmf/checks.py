@@ -69,14 +69,21 @@ def unit_of(X: Matrix, kernel: Any) -> float:
 
 
 def moderate_unit(size: float) -> float:
-    """1, or the power of two just above numbers whose squares may overflow or vanish."""
-    exponent = int(np.frexp(size)[1]) if size > 0 else 0
+    """1, or the power of two just below numbers whose squares may overflow or vanish.
+
+    The one just above is infinite for the largest numbers that there are.
+    """
+    exponent = int(np.frexp(size)[1]) - 1 if size > 0 else 0
     return 1.0 if abs(exponent) <= _MODERATE else float(np.ldexp(1.0, exponent))
 
 
 def in_units(X: Matrix, unit: float) -> Matrix:
     """X / unit, without a copy where there is nothing to do."""
     if unit == 1.0:
+        return X
+    if sparse.issparse(X):  # scipy would multiply with 1/unit, which may be infinite
+        X = X.copy()
+        X.data /= np.asarray(unit, X.dtype)
         return X
     return X / (np.asarray(unit, X.dtype) if on_host(X) else unit)
 
@@ -145,8 +152,8 @@ def check_gram(K: Gram, *, local: bool) -> None:
         )
     if largest == 0:
         raise ValueError(
-            "The kernel matrix is zero everywhere: there is nothing to factorize. "
-            "Look at X, or choose another kernel."
+            "The kernel matrix is zero everywhere: there is nothing to factorize. If X has entries "
+            "other than zero, multiply it by a constant; else look at X, or choose another kernel."
         )
     if largest < np.sqrt(limits.tiny):
         raise ValueError(
@@ -197,12 +204,26 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
 
 def require_moderate(values: Array, name: str) -> None:
     """Weights of samples or pairs, none so large that sums of products overflow."""
-    most, limit = float(np.abs(values).max(initial=0)), float(np.finfo(values.dtype).max) ** 0.25
+    most, limit = float(np.abs(values).max(initial=0)), _largest_weight(values.dtype)
     if most > limit:
         raise ValueError(
             f"{name} has entries up to {most:.3g}; divide it by a constant, so that none is above "
             f"{limit:.1g}."
         )
+
+
+def require_some_weight(values: Array, name: str) -> None:
+    """Weights that are not all so small that sums of products vanish."""
+    most, limit = float(np.abs(values).max(initial=0)), 1 / _largest_weight(values.dtype)
+    if 0 < most < limit:
+        raise ValueError(
+            f"{name} has no entry above {most:.3g}; multiply it by a constant, so that the largest "
+            f"is above {limit:.1g}."
+        )
+
+
+def _largest_weight(dtype: Any) -> float:
+    return float(np.finfo(dtype).max) ** 0.25
 
 
 def check_device_graph(A: Any, K: DeviceGram) -> DeviceGraph:

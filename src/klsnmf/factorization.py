@@ -219,26 +219,25 @@ class Factorization(
         )
         best = min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
         G, H = model.factorization(best.factors)
-        with np.errstate(over="ignore"):
-            history = best.history | {
-                "objective": best.history["objective"] * np.float64(unit) ** self.degree
-            }
-        if not all(np.isfinite(values).all() for values in (G, H, history["objective"])):
+        labels = lost_with_most(best.labels, G)
+        with np.errstate(over="ignore", invalid="ignore"):
+            H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
+            components = np.ascontiguousarray((H * unit).T, dtype=X.dtype)
+            objectives = best.history["objective"] * np.float64(unit) ** self.degree
+        if not all(np.isfinite(values).all() for values in (G, components, objectives)):
             raise ValueError(
                 "The factors grew too large to compute with: divide X by a constant, and give "
                 "weights, init and graph_weight of moderate size."
             )
-        labels = lost_with_most(best.labels, G)
-        H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
         G = G.astype(X.dtype, copy=False)  # new samples are read in the precision of X
         labels, reading = read_labels(G, labels, self.labels, rng)
         self._warn(best, labels)
         self.labels_, self._reading, self._unit = labels, reading, unit
         self.G_ = G
-        self.components_ = np.ascontiguousarray((H * unit).T, dtype=X.dtype)
-        self.objective_ = float(history["objective"][-1])
+        self.components_ = components
+        self.objective_ = float(objectives[-1])
         self.n_iter_ = best.n_iter
-        self.history_ = history
+        self.history_ = best.history | {"objective": objectives}
         self.verdict_ = best.verdict
 
     def _unit_of(self, X: Matrix) -> float:

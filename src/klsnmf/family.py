@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from . import memory, models
 from ._typing import Array, Matrix
 from ._warning import warn
-from .checks import check_graph, in_units, require_moderate
+from .checks import check_graph, in_units, require_moderate, require_some_weight
 from .factorization import Factorization, nearest_mixtures
 from .grams import Data
 from .graphs import Graph, binary_graph
@@ -26,6 +26,9 @@ from .solver import Callback
 
 #: The unit of RMNMF's samples is at least so long, compared with the longest of them.
 _SHORTEST = 1e-9
+
+#: α in that unit is at most this: nothing but the graph counts long before.
+_LARGEST_WEIGHT = 1e50
 
 
 class WNMF(Factorization):
@@ -99,8 +102,9 @@ class WNMF(Factorization):
             NaN where an entry is not known.
         y : ignored
         weights : array-like or sparse matrix of shape (n_samples, n_features), or None
-            M, nonnegative, given by name; None weighs all known entries alike. With weights, or
-            with gaps, a sparse X is made dense.
+            M, nonnegative, given by name; None weighs all known entries alike. Weights below
+            1e-19, in double precision 1e-154, count as 0. With weights, or with gaps, a sparse X
+            is made dense.
 
         Returns
         -------
@@ -277,9 +281,11 @@ class RMNMF(GraphFactorization):
 
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
     the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million and
-    the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and 1600
-    with 160. X is made dense, and a start takes four arrays of its size. Rows of ``G_`` have one
-    entry that is not zero, up to that precision, and those of ``transform`` exactly one.
+    the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and
+    thousands with 100 or more. A fit that is stopped earlier, with a warning, is judged by a G that
+    may still have negative entries; ``G_`` has zeros there. X is made dense, and a start takes four
+    arrays of its size. Rows of ``G_`` have one entry that is not zero, up to that precision, and
+    those of ``transform`` exactly one.
 
     α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
 
@@ -345,8 +351,11 @@ class RMNMF(GraphFactorization):
         lengths = np.sqrt(Data(in_units(X, unit)).row_square_sums.astype(np.float64))
         # Not so short that the longest would overflow in this unit.
         typical = max(np.median(lengths[lengths > 0]), _SHORTEST * lengths.max())
-        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit.
-        return unit * float(2.0 ** np.round(np.log2(typical)))
+        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit; and a number
+        # that the type of X has.
+        limits = np.finfo(X.dtype)
+        least, most = float(limits.smallest_subnormal), 2.0 ** (limits.maxexp - 1)
+        return min(max(unit * float(2.0 ** np.round(np.log2(typical))), least), most)
 
     def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
         n, p = X.shape
@@ -357,7 +366,7 @@ class RMNMF(GraphFactorization):
         if p > n:
             basis, R = np.linalg.qr(X.T)
             samples = np.ascontiguousarray(R.T)
-        alpha = float(self.graph_weight) / unit
+        alpha = min(float(self.graph_weight) / unit, _LARGEST_WEIGHT)
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
         return models.RMNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
@@ -391,4 +400,6 @@ def check_weights(weights: Any, X: Array) -> Array:  # (n, p)
         raise ValueError(
             f"weights has negative entries, the smallest is {least:.3g}; they must be nonnegative."
         )
-    return weights
+    require_some_weight(weights, "weights")
+    # Products with smaller ones would vanish, and with them what the rules divide by.
+    return np.where(weights < np.sqrt(np.finfo(weights.dtype).tiny), 0, weights)

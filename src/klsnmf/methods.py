@@ -60,6 +60,7 @@ DETAILS: dict[str, Method] = {
         GLSNMF,
         "KLS-NMF with a graph that ties neighbours together",
         "signed sparse precomputed",
+        lam=(0.0, "auto", *USUAL),
         graph_weight=USUAL,
     ),
     "wnmf": _method(
@@ -95,6 +96,7 @@ DETAILS: dict[str, Method] = {
         "orthogonal NMF on a graph, with errors that outliers do not rule",
         "signed sparse",
         graph_weight=USUAL,
+        labels=_READINGS,
     ),
     "gnmf": _method(
         GNMF,
@@ -113,7 +115,8 @@ DETAILS: dict[str, Method] = {
         KernelKMeans,
         "k-means in the space of a kernel",
         "signed sparse precomputed",
-        kernel=("self-tuning", "rbf"),
+        kernel=("rbf",),
+        radius=("auto", *USUAL),
     ),
     "kmeans": _method(
         KMeans,
