@@ -245,6 +245,22 @@ def test_weights_that_are_none(weights, message):
         check_is_fitted(model)
 
 
+def test_weights_in_the_place_of_y_are_not_ignored():
+    X, _ = blobs(20, 3, 6, 0)
+    with pytest.raises(ValueError, match=r"weights are given by name, fit\(X, weights=...\)"):
+        WNMF(3).fit(X, np.ones_like(X))
+
+
+def test_new_samples_without_any_known_entry_are_named():
+    X, _ = blobs(20, 3, 6, 0)
+    model = fitted(WNMF(3), X)
+    before = model.predict(X)
+    X[2] = np.nan
+    with pytest.warns(UserWarning, match="1 of the new samples have no known entry"):
+        labels = model.predict(X)
+    np.testing.assert_array_equal(np.delete(labels, 2), np.delete(before, 2))
+
+
 def test_weights_too_small_to_compute_with_are_none():
     X, _ = blobs(20, 3, 6, 0)
     weights = np.ones((20, 6))
@@ -301,6 +317,7 @@ def test_starts_that_are_none(init, message):
 # ---------------------------------------------------------------------- gaps
 
 
+@pytest.mark.filterwarnings("ignore:1 of the new samples")
 @pytest.mark.parametrize("labels", ["argmax", "kmeans"])
 def test_samples_and_features_without_a_known_entry(labels):
     """A row of zeros in G_ and the label of most samples; a column of zeros in components_."""

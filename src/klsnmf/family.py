@@ -110,6 +110,12 @@ class WNMF(Factorization):
         -------
         self
         """
+        shape = getattr(X, "shape", None)
+        if weights is None and shape is not None and getattr(y, "shape", None) == shape:
+            raise ValueError(
+                "y has the shape of X and would be ignored: weights are given by name, "
+                "fit(X, weights=...)."
+            )
         return self._fit(X, y, weights=weights)
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[models.NMF, Matrix]:
@@ -144,7 +150,16 @@ class WNMF(Factorization):
                 )
 
     def _coefficients(self, X: Matrix, H: Array) -> Array:
-        return nearest_mixtures(dense(X), H.T) if has_gaps(X) else super()._coefficients(X, H)
+        if not has_gaps(X):
+            return super()._coefficients(X, H)
+        X = dense(X)
+        if count := np.count_nonzero(np.isnan(X).all(axis=1)):
+            warn(
+                f"{count} of the new samples have no known entry: their coefficients are zero. "
+                "Leave them out.",
+                UserWarning,
+            )
+        return nearest_mixtures(X, H.T)
 
 
 class ONMF(Factorization):
@@ -282,10 +297,10 @@ class RMNMF(GraphFactorization):
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
     the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million and
     the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and
-    thousands with 100 or more. A fit that is stopped earlier, with a warning, is judged by a G that
-    may still have negative entries; ``G_`` has zeros there. X is made dense, and a start takes four
-    arrays of its size. Rows of ``G_`` have one entry that is not zero, up to that precision, and
-    those of ``transform`` exactly one.
+    thousands with 100 or more, though labels seldom change after 600. A fit that is stopped
+    earlier, with a warning, is judged by a G that may still have negative entries; ``G_`` has zeros
+    there. X is made dense, and a start takes four arrays of its size. Rows of ``G_`` have one entry
+    that is not zero, up to that precision, and those of ``transform`` exactly one.
 
     α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
 
