@@ -57,9 +57,8 @@ class Data(Operator):
     def row_square_sums(self) -> Array:  # (n,)
         """‖x_i‖²."""
         if sparse.issparse(self.X):
-            with np.errstate(
-                over="ignore"
-            ):  # infinite, as in the sum below; checks say it in words
+            # What overflows is infinite, as in the sum below: checks say it in words.
+            with np.errstate(over="ignore"):
                 return np.asarray(self.X.power(2).sum(axis=1), self.dtype).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
