@@ -28,7 +28,7 @@ from .solver import Callback
 _SHORTEST = 1e-9
 
 #: α in that unit is at most this: nothing but the graph counts long before.
-_LARGEST_WEIGHT = 1e50
+_LARGEST_ALPHA = 1e50
 
 
 class WNMF(Factorization):
@@ -381,7 +381,7 @@ class RMNMF(GraphFactorization):
         if p > n:
             basis, R = np.linalg.qr(X.T)
             samples = np.ascontiguousarray(R.T)
-        alpha = min(float(self.graph_weight) / unit, _LARGEST_WEIGHT)
+        alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
         return models.RMNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
