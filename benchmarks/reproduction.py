@@ -1,9 +1,11 @@
-"""The runner of the experiments: how much faster than single fits, and whether kills matter.
+"""The runner of the experiments: how fast it is, and whether kills matter.
 
 ``python -m benchmarks.reproduction speed`` times the KLS-NMF cells of one subset of Semeion, N = 5:
 as single fits, and by the runner. ``python -m benchmarks.reproduction kills`` kills a run of PIX,
 N = 2 and 3, ten times at random points, and compares its rows with those of a run left alone.
-Semeion and PIX must be in the folder that KLSNMF_DATA names.
+``python -m benchmarks.reproduction hours`` runs the first of the ten subsets of every N of tables I
+to IV, all methods, and tells from it how long the tables take. The data sets must be in the folder
+that KLSNMF_DATA names.
 """
 
 from __future__ import annotations
@@ -118,10 +120,36 @@ def kills(count: int = 10) -> list[str]:
     ]
 
 
+def hours() -> list[str]:
+    """How long tables I to IV take on all cores, from the first subset of every N."""
+    lines = [
+        "| table | first subsets, s | whole set, s | all subsets, hours |",
+        "|---|---|---|---|",
+    ]
+    total = 0.0
+    for name in ("semeion", "jaffe", "pix", "alphadigit"):
+        table = TABLES[name]
+        classes = samples(table.dataset, None).n_classes
+        parts = [size for size in table.sizes if size < classes]
+        seconds = []
+        for sizes in (parts, [classes]):
+            with tempfile.TemporaryDirectory() as folder:
+                begun = time.perf_counter()
+                run(dataclasses.replace(table, subsets=1), Path(folder), sizes=sizes)
+                seconds.append(time.perf_counter() - begun)
+        whole = (table.subsets * seconds[0] + seconds[1]) / 3600
+        total += whole
+        lines.append(f"| {table.title} | {seconds[0]:.0f} | {seconds[1]:.0f} | {whole:.2f} |")
+    return [*lines, f"| together | | | {total:.2f} |"]
+
+
+PARTS = {"speed": speed, "kills": kills, "hours": hours}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["speed", "kills"])
-    print("\n".join(speed() if parser.parse_args().what == "speed" else kills()))
+    parser.add_argument("what", choices=list(PARTS))
+    print("\n".join(PARTS[parser.parse_args().what]()))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,11 @@ class ForeignRowsError(RuntimeError):
 
 @dataclass(frozen=True)
 class Row:
-    """One fit. Scores are percent, ``lam`` is the λ used, ``seconds`` the share of its batch."""
+    """One fit.
+
+    Scores are percent, ``lam`` is the λ used, ``seconds`` its share of the processor time that its
+    batch took.
+    """
 
     set: str
     N: int
