@@ -32,7 +32,7 @@ from klsnmf.checks import unit_rows
 from klsnmf.grams import diffuse_enough
 from klsnmf.graphs import how_many_neighbors
 from klsnmf.inits import factors_of_labels, how_many_starts, starts
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.mixing import Mixture
 from klsnmf.selection import share_left

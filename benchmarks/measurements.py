@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import klsnmf
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.threads import side_by_side
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from klsnmf import kernels
+from klsnmf import kernel_matrices
 from klsnmf.solver import solve
 
 
@@ -62,7 +62,7 @@ def iteration_seconds(
 @contextmanager
 def timed_neighbors() -> Iterator[list[float]]:
     """The seconds that the search for neighbours takes inside a fit."""
-    spent, search = [0.0], kernels.nearest
+    spent, search = [0.0], kernel_matrices.nearest
 
     def timed(*args: Any, **options: Any) -> Any:
         start = time.perf_counter()
@@ -70,8 +70,8 @@ def timed_neighbors() -> Iterator[list[float]]:
         spent[0] += time.perf_counter() - start
         return found
 
-    kernels.nearest = timed
+    kernel_matrices.nearest = timed
     try:
         yield spent
     finally:
-        kernels.nearest = search
+        kernel_matrices.nearest = search

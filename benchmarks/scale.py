@@ -34,7 +34,8 @@ from klsnmf.engines import locate
 from klsnmf.grams import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.inits import random_factors
-from klsnmf.kernels import KERNELS, fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.kernels import KERNELS
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models import LSNMF
 from klsnmf.solver import solve

@@ -17,7 +17,7 @@ from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, scree
 from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse, diffuse_enough
 from klsnmf.graphs import how_many_neighbors
 from klsnmf.inits import how_many_starts, starts
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy
 from klsnmf.mixing import explained, most_explained
 from klsnmf.selection import Evidence

@@ -23,7 +23,8 @@ from klsnmf.engines import RemoteSamples, locate
 from klsnmf.grams import distributed
 from klsnmf.grams.distributed import ClusterError, DistributedGram, Workers, cut_rows
 from klsnmf.graphs import neighbor_indices
-from klsnmf.kernels import KERNELS, fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.kernels import KERNELS
 from klsnmf.plans import make_plan
 
 from .test_grams import GramContract

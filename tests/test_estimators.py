@@ -18,7 +18,7 @@ from klsnmf.inits import (
     spectral_embedding,
     starts,
 )
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy
 
 from .naive import klsnmf as naive

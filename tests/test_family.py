@@ -185,7 +185,7 @@ def test_cnmf_leaves_sparse_samples_as_they_are(sign, monkeypatch):
     def refuse(*_):
         raise AssertionError("an array of all pairs")
 
-    monkeypatch.setattr("klsnmf.kernels.DenseGram", refuse)
+    monkeypatch.setattr("klsnmf.kernel_matrices.DenseGram", refuse)
     X = sparse.random_array((60, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     X.data -= 0.5 * sign
     model = CNMF(3, init="kmeans", n_init=2, max_iter=100, random_state=0).fit(X)

@@ -23,7 +23,8 @@ from klsnmf.grams import (
 from klsnmf.grams.sparse import row_parts
 from klsnmf.grams.spectral import ENOUGH, diffuse_along_eigenvectors
 from klsnmf.graphs import Graph
-from klsnmf.kernels import KERNELS, fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.kernels import KERNELS
 from klsnmf.tiles import KernelTiles, nystrom
 
 from .naive import mixing as naive

@@ -7,7 +7,8 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.preprocessing import normalize
 
 from klsnmf.graphs import binary_graph, nearest, neighbor_indices
-from klsnmf.kernels import WIDE, fit_kernel, local_radii, typical_radius
+from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.kernels import WIDE, local_radii, typical_radius
 
 from .naive import klsnmf as naive
 

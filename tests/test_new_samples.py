@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 
 from klsnmf import KLSNMF, LSNMF
 from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy
 
 from .test_estimators import rays, unit

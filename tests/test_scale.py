@@ -18,7 +18,7 @@ from klsnmf.grams.data import filled_share
 from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.graphs import nearest, neighbor_indices
 from klsnmf.inits import how_many_starts, kmeans
-from klsnmf.kernels import fit_kernel
+from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy
 from klsnmf.plans import choose_search, make_plan
 from klsnmf.tiles import KernelTiles

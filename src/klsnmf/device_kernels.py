@@ -28,12 +28,12 @@ from .devices import (
     unit_rows,
     widest,
 )
+from .fitted_kernels import FittedKernel
 from .grams import DeviceGram
 from .graphs import TIE, reach_of
 from .kernels import (
     KERNELS,
     SCALE_NEIGHBOR,
-    FittedKernel,
     Kernel,
     KernelFunction,
     is_wide,
@@ -101,7 +101,7 @@ class DeviceKernel(FittedKernel):
 def fit_device_kernel(
     X: DeviceArray, kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
 ) -> tuple[DeviceGram, DeviceKernel]:
-    """As ``kernels.fit_kernel``, for X on a device."""
+    """As ``kernel_matrices.fit_kernel``, for X on a device."""
     xp, n = namespace(X), X.shape[0]
     if kernel == "cosine":
         X = unit_rows(X)

@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from . import kernels, models
 from ._typing import Array, Labels, Matrix
 from .checkpoints import Journal
+from .fitted_kernels import linear_product
 from .fitting import Problem
 from .grams import LowRankGram
-from .kernels import linear_product
 from .mixing import View
 from .models.base import unit_columns
 from .models.new_samples import NewSamples

@@ -27,10 +27,10 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import __version__, files
 from .devices import host_copy
+from .fitted_kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
 from .grams import Diffusion, SpectralDiffusion
 from .grams.diffused import Normalized
 from .kernel_family import LinearKernel, NearestMean
-from .kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
 from .methods import METHODS
 from .mixing import MixedKernel
 from .models.new_samples import NewSamples

@@ -27,8 +27,8 @@ from ._typing import Array, Labels, Matrix
 from .checks import in_units
 from .devices import host_copy, to_host
 from .factorization import Factorization
+from .fitted_kernels import DiffusedKernel
 from .kernel_family import KernelFactorization, KernelKMeans, NearestMean
-from .kernels import DiffusedKernel
 from .models.new_samples import NewSamples
 from .progress import steps
 from .reading import Grouped

@@ -9,7 +9,7 @@ from typing import Any, Self
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from . import devices, kernels, memory
+from . import devices, memory
 from ._typing import Matrix
 from .checks import (
     check_definite,
@@ -20,9 +20,12 @@ from .checks import (
 )
 from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
+from .fitted_kernels import DiffusedKernel, PrecomputedKernel
 from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
 from .grams.data import filled_share
 from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
+from .kernel_matrices import fit_kernel
+from .kernels import KERNELS, never_negative
 from .mixing import View
 from .plans import choose_search, make_plan
 
@@ -61,10 +64,10 @@ class KernelParameters(BaseEstimator):
         if not self.kernel:
             raise ValueError("kernel is an empty list; it must hold at least one kernel.")
         for kernel in self.kernel:
-            if not callable(kernel) and kernel not in kernels.KERNELS:
+            if not callable(kernel) and kernel not in KERNELS:
                 raise ValueError(
                     f"kernel={self.kernel!r} holds {kernel!r}; a list of kernels holds functions "
-                    f"and names among {', '.join(kernels.KERNELS)}."
+                    f"and names among {', '.join(KERNELS)}."
                 )
         return list(self.kernel)
 
@@ -85,7 +88,7 @@ class KernelParameters(BaseEstimator):
     def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Gram, Any]:
         if kernel == "precomputed":
             K = precomputed_gram(X)
-            return K, kernels.PrecomputedKernel(K.diagonal)
+            return K, PrecomputedKernel(K.diagonal)
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
@@ -104,14 +107,14 @@ class KernelParameters(BaseEstimator):
             neighbor_search=self.neighbor_search,
             room=self._workers.workers.memory() if self._workers is not None else None,
             filled=filled_share(X),
-            nonnegative=kernels.never_negative(kernel, X),
+            nonnegative=never_negative(kernel, X),
             by_samples=not issparse(X)
             and len(self._kernels()) == 1
             and self.diffusion in (0, "auto"),
         )
         if self.verbose:
             print("; ".join(plan.reasons))
-        return kernels.fit_kernel(X, kernel, radius, n_neighbors, plan, self._workers)
+        return fit_kernel(X, kernel, radius, n_neighbors, plan, self._workers)
 
     def _require_array(self, X: Matrix) -> None:
         """On a device K is an array: refuse what would be another, or have no room."""
@@ -150,7 +153,7 @@ class KernelParameters(BaseEstimator):
         if self.verbose:
             way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
             print(f"{diffusion.steps} steps of diffusion, by {way}")
-        return K, kernels.DiffusedKernel(fitted, diffusion)
+        return K, DiffusedKernel(fitted, diffusion)
 
     def _graph(self, X: Matrix | None, K: Gram) -> Graph | DeviceGraph:
         """The graph of GLS-NMF, where K is."""
