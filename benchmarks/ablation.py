@@ -1,5 +1,8 @@
 """What each part of the method is worth: one thing changed at a time, on every data set.
 
+The default exchanges clusters of its starts. All other variants are measured without that, so that
+each is one change away from "without regrouping".
+
 ``python -m benchmarks.ablation run`` adds rows to docs/results/ablation.csv, one a fit; rows that
 are there already are not made again, so it can be stopped and started. ``python -m
 benchmarks.ablation tables`` writes the tables of docs/results/ablation.md from the rows. With
@@ -45,6 +48,7 @@ COLUMNS = ["set", "variant", "seed", "accuracy", "nmi", "seconds", "version"]
 #: From the quickest to the slowest.
 SETS = ["jaffe", "yale", "pix", "digits", "semeion", "alphadigit", "faces94"]
 DEFAULT = "default"
+BASE = "without regrouping"
 
 
 class FreeG(KLSNMF):
@@ -65,6 +69,7 @@ class PlainAverage(KLSNMF):
 
 def fitted(make: type = KLSNMF, **params: Any) -> Callable[[Any, int, int], Any]:
     """The labels of an estimator as a function of the samples, the number of clusters, a seed."""
+    params = {"regroup": False, **params}
     return lambda X, k, seed: make(k, random_state=seed, **params).fit(X).labels_
 
 
@@ -72,8 +77,8 @@ def with_lam(share: float, **params: Any) -> Callable[[Any, int, int], Any]:
     """λ as a share of λ*; the default is 1 %."""
 
     def labels(X: Any, k: int, seed: int) -> Any:
-        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, **params).fit(X).lam_
-        return KLSNMF(k, random_state=seed, lam=100 * share * auto, **params).fit(X).labels_
+        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, regroup=False, **params).fit(X)
+        return fitted(lam=100 * share * auto.lam_, **params)(X, k, seed)
 
     return labels
 
@@ -95,10 +100,7 @@ def start_alone(way: str) -> Callable[[Any, int, int], Any]:
 
 def several(X: Any, k: int, seed: int) -> list[Any]:
     """The labels of a few fits that share no start."""
-    return [
-        KLSNMF(k, n_init=8, random_state=1000 * (turn + 1) + seed).fit(X).labels_
-        for turn in range(5)
-    ]
+    return [fitted(n_init=8)(X, k, 1000 * (turn + 1) + seed) for turn in range(5)]
 
 
 def most_agreed(X: Any, k: int, seed: int) -> Any:
@@ -111,24 +113,23 @@ def consensus(X: Any, k: int, seed: int) -> Any:
     """How often two samples share a cluster in several fits is the kernel of one more."""
     found = several(X, k, seed)
     together = np.mean([labels[:, None] == labels for labels in found], axis=0)
-    model = KLSNMF(k, kernel="precomputed", n_init=8, random_state=seed)
-    return model.fit(together.astype(X.dtype)).labels_
+    return fitted(kernel="precomputed", n_init=8)(together.astype(X.dtype), k, seed)
 
 
 def from_large_lam(X: Any, k: int, seed: int) -> Any:
     """λ = 30 % of λ* at first, then 10, 3 and 1 %, each from where the last one ended."""
-    auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1).fit(X).lam_
-    model = KLSNMF(k, lam=30 * auto, random_state=seed).fit(X)
+    auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, regroup=False).fit(X).lam_
+    labels = fitted(lam=30 * auto)(X, k, seed)
     for share in (10, 3, 1):
-        start = factors_of_labels(model.labels_, k)
-        model = KLSNMF(k, lam=share * auto, init=start, random_state=seed).fit(X)
-    return model.labels_
+        labels = fitted(lam=share * auto, init=factors_of_labels(labels, k))(X, k, seed)
+    return labels
 
 
 #: Question -> variant -> the labels it finds.
 QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
     "The defaults and plain tools": {
-        DEFAULT: fitted(),
+        DEFAULT: fitted(regroup=True),
+        BASE: fitted(),
         "KMeans(n_init=10)": lambda X, k, seed: (
             KMeans(k, n_init=10, random_state=seed).fit(X).labels_
         ),
@@ -202,11 +203,11 @@ def read_rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def missing(sets: list[str], seeds: int) -> Iterator[tuple[str, str, int]]:
+def missing(sets: list[str], variants: list[str], seeds: int) -> Iterator[tuple[str, str, int]]:
     done = {(row["set"], row["variant"], int(row["seed"])) for row in read_rows()}
     for name in sets:
         for seed in range(seeds):
-            for variant in VARIANTS:
+            for variant in variants:
                 if (name, variant, seed) not in done:
                     yield name, variant, seed
 
@@ -229,9 +230,9 @@ def row_of(name: str, variant: str, seed: int) -> list[Any]:
     return [name, variant, seed, *scores, f"{seconds:.2f}", __version__]
 
 
-def run(sets: list[str], seeds: int, jobs: int) -> None:
+def run(sets: list[str], variants: list[str], seeds: int, jobs: int) -> None:
     """Make the rows that are missing, and write each at once."""
-    cells = list(missing(sets, seeds))
+    cells = list(missing(sets, variants, seeds))
     if cells and not ROWS.exists():
         ROWS.parent.mkdir(parents=True, exist_ok=True)
         ROWS.write_text(",".join(COLUMNS) + "\n")
@@ -277,11 +278,12 @@ def tables() -> str:
         }
         for score in ("accuracy", "nmi")
     }
-    seeds = {name: len(values["accuracy"][name, DEFAULT]) for name in sets}
+    seeds = {name: len(values["accuracy"][name, BASE]) for name in sets}
     lines = [
         "# What each part is worth",
         "",
-        "One thing is changed at a time, all else is the default; no label is used before scoring. "
+        f'One thing is changed at a time, all else is as in "{BASE}": the default, but for the '
+        "exchange of clusters in its starts. No label is used before scoring. "
         "Mean and 95 % interval over seeds: "
         + ", ".join(f"{name} {count}" for name, count in seeds.items())
         + ". A cell is empty where a variant has not been run. The last column is the mean over "
@@ -292,7 +294,7 @@ def tables() -> str:
     ]
     for question, variants in QUESTIONS.items():
         for score, title in (("accuracy", "Accuracy"), ("nmi", "NMI")):
-            shown = list(dict.fromkeys([DEFAULT, *variants]))
+            shown = list(variants) if BASE in variants else [BASE, *variants]
             if score == "accuracy":
                 lines += ["", f"## {question}"]
             lines += [
@@ -329,23 +331,24 @@ def summary() -> list[list[str]]:
 
 
 def paired(values: Any, sets: list[str]) -> list[str]:
-    """Default minus variant, seed by seed."""
+    """The default minus what else one has, and each variant minus where it comes from."""
     lines = ["", "## Differences, seed by seed", ""]
     lines += [
-        "Accuracy of the default minus that of the variant, in points, with the 95 % "
-        "interval of the mean difference.",
+        "Accuracy, in points, with the 95 % interval of the mean difference.",
         "",
+        f"| | {' | '.join(sets)} |",
+        "|---" * (len(sets) + 1) + "|",
     ]
-    lines += [f"| default minus | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
-    for variant in VARIANTS:
-        if variant == DEFAULT:
-            continue
+    others = QUESTIONS["The defaults and plain tools"]
+    pairs = [(DEFAULT, other) for other in others if other != DEFAULT]
+    pairs += [(variant, BASE) for variant in VARIANTS if variant not in others]
+    for first, second in pairs:
         cells = []
         for name in sets:
-            one, two = values[name, DEFAULT], values[name, variant]
+            one, two = values[name, first], values[name, second]
             common = sorted(one.keys() & two.keys())
             cells.append(interval([one[s] - two[s] for s in common]) if common else "")
-        lines.append(f"| {variant} | {' | '.join(cells)} |")
+        lines.append(f"| {first}, minus {second} | {' | '.join(cells)} |")
     return lines
 
 
@@ -389,11 +392,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "tables"])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time, a thread each")
     options = parser.parse_args()
     if options.what == "run":
-        run(options.sets, options.seeds, options.jobs)
+        run(options.sets, options.variants, options.seeds, options.jobs)
     else:
         PAGE.write_text(tables())
         with SUMMARY.open("w", newline="") as file:

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, n_clusters_evidence, path
 from klsnmf.checks import choose_row_norm
-from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, screened
+from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, chosen
 from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse, diffuse_enough
 from klsnmf.graphs import how_many_neighbors
 from klsnmf.inits import how_many_starts, starts
@@ -248,12 +248,12 @@ def digits_problem(count, seed=0):
 
 def test_the_best_starts_of_each_kind_go_on():
     problem = digits_problem(24)
-    kept = screened(problem).starts
+    kept = chosen(problem, regroup=False).starts
     ways = [start.way for start in kept]
     assert 1 <= ways.count("spectral") <= FINALISTS == ways.count("kmeans")
     # They are as good as nearly all of those that were left out.
     every = best_by_lam(problem, [0.0])[0].objective
-    assert best_by_lam(screened(problem), [0.0])[0].objective < every * 1.002
+    assert best_by_lam(chosen(problem, regroup=False), [0.0])[0].objective < every * 1.002
 
 
 def test_screening_in_single_precision():
@@ -275,7 +275,7 @@ def test_screening_in_single_precision():
 
 def test_few_starts_are_not_screened():
     problem = digits_problem(4)
-    assert screened(problem) is problem
+    assert chosen(problem, regroup=False) is problem
 
 
 def test_a_callback_can_stop_the_screening():
@@ -301,7 +301,7 @@ def test_path_is_the_same_as_single_fits_after_screening():
 
 
 def test_the_status_of_a_screened_start_is_not_kept():
-    solution = best_by_lam(screened(digits_problem(12)), [0.0])[0]
+    solution = best_by_lam(chosen(digits_problem(12), regroup=False), [0.0])[0]
     assert solution.status in (Status.CONVERGED, Status.EXHAUSTED)
     assert "screening" not in solution.history["solver"]
 

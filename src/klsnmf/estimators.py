@@ -86,6 +86,10 @@ class KLSNMF(LocalSimilarityNMF):
         and "exact" all starts take three steps, and only the best two of each kind (spectral,
         k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
         for many samples, and 8 for the other solvers.
+    regroup : bool, default=True
+        With the solvers "auto" and "exact": before they are fitted, two clusters of a start are
+        joined and another is cut in two, wherever that explains more of K. It helps where
+        clusters are many, which starts seldom find all of.
     max_iter : int, default=500
         Most iterations of a start. "auto" gives half of them to each of its two phases.
     tol : float, default=1e-4
@@ -172,6 +176,7 @@ class KLSNMF(LocalSimilarityNMF):
         solver: str = "auto",
         init: Any = "auto",
         n_init: int | str = "auto",
+        regroup: bool = True,
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -195,6 +200,7 @@ class KLSNMF(LocalSimilarityNMF):
         self.solver = solver
         self.init = init
         self.n_init = n_init
+        self.regroup = regroup
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -225,6 +231,7 @@ class GLSNMF(KLSNMF):
         solver: str = "auto",
         init: Any = "auto",
         n_init: int | str = "auto",
+        regroup: bool = True,
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -249,6 +256,7 @@ class GLSNMF(KLSNMF):
             solver=solver,
             init=init,
             n_init=n_init,
+            regroup=regroup,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,
@@ -271,7 +279,7 @@ class LSNMF(LocalSimilarityNMF):
         Whether GᵀG = I is asked for. Without it both factors are free, and G holds mixtures
         rather than memberships.
     lam, n_neighbors, diffusion, row_norm, graph_weight, graph_neighbors, solver, init, n_init, \
-    max_iter, tol, random_state, engine, verbose, callback, checkpoint
+    regroup, max_iter, tol, random_state, engine, verbose, callback, checkpoint
         As in :class:`KLSNMF`. With ``orthogonal=False`` the solver is "auto" or "soft", which
         are the same there.
 
@@ -304,6 +312,7 @@ class LSNMF(LocalSimilarityNMF):
         solver: str = "auto",
         init: Any = "auto",
         n_init: int | str = "auto",
+        regroup: bool = True,
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -323,6 +332,7 @@ class LSNMF(LocalSimilarityNMF):
         self.solver = solver
         self.init = init
         self.n_init = n_init
+        self.regroup = regroup
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

@@ -15,8 +15,10 @@ from .checkpoints import NO_JOURNAL, Journal
 from .devices import like, namespace, on_host, to_host
 from .grams import Gram
 from .graphs import DeviceGraph, Graph
-from .inits import Start
+from .inits import Start, by_appearance, factors_of_labels, labels_of
 from .models.base import lengths
+from .progress import steps
+from .regrouping import regrouped
 from .solver import Callback, Progress, Solution, Status, solve
 
 #: A step of the way: its name, and what makes its model from K and λ.
@@ -89,18 +91,32 @@ def choose_phases(
     return phases[solver]
 
 
-def screened(problem: Problem) -> Problem:
-    """The same problem with the most promising starts only, two of each kind.
+def chosen(problem: Problem, *, regroup: bool) -> Problem:
+    """The same problem with the starts that are fitted to the end.
+
+    Only fits that end exactly can tell good starts early.
+    """
+    ways = Counter(start.way for start in problem.starts)
+    many = max(ways.values()) > FINALISTS
+    if problem.phases[-1][0] != "exact" or not (many or regroup):
+        return problem
+    # Single precision tells starts apart as well, in half the time.
+    K = problem.K.in_single_precision()
+    if many:
+        problem, stopped = _screened(problem, K, list(ways))
+        if stopped:
+            return replace(problem, callback=lambda progress: True)
+    return _regrouped(problem, K) if regroup else problem
+
+
+def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, bool]:
+    """With the most promising starts only, two of each kind; and whether the callback said stop.
 
     A few exact steps at λ = 0 tell which starts will end low: on digits the order of 44 starts
     after five steps and at the end had a rank correlation of 0.96. Kinds are not compared with each
     other that early: labels from eigenvectors begin lower than labels from k-means, which may
     end lower yet.
     """
-    name, model = problem.phases[-1]
-    ways = Counter(start.way for start in problem.starts)
-    if name != "exact" or max(ways.values()) <= FINALISTS:
-        return problem
     stopped = False
 
     def report(progress: Progress) -> bool:
@@ -108,8 +124,7 @@ def screened(problem: Problem) -> Problem:
         stopped = bool(problem.callback and problem.callback(progress))
         return stopped
 
-    # Single precision tells starts apart as well, in half the time.
-    K = problem.K.in_single_precision()
+    _, model = problem.phases[-1]
     tried = solve(
         [model(K, 0.0)] * len(problem.starts),
         [start.factors for start in problem.starts],
@@ -121,11 +136,23 @@ def screened(problem: Problem) -> Problem:
     order = sorted(range(len(tried)), key=lambda i: tried[i].objective)
     best = [problem.starts[i] for i in order]
     kept = [start for way in ways for start in [s for s in best if s.way == way][:FINALISTS]]
-    return replace(
-        problem,
-        starts=kept,
-        callback=(lambda progress: True) if stopped else problem.callback,
-    )
+    return replace(problem, starts=kept), stopped
+
+
+def _regrouped(problem: Problem, K: Gram) -> Problem:
+    """With clusters exchanged in the starts where that explains more; none of them twice."""
+    found: dict[bytes, Start] = {}
+    for turn, start in enumerate(steps(problem.starts, "regrouping")):
+        labels, k = labels_of(start), start.factors["G"].shape[1]
+        better = None if labels is None else regrouped(K, labels, k)
+        if better is None:
+            found[turn.to_bytes(8)] = start
+        else:
+            better = by_appearance(better)
+            factors = factors_of_labels(better, k)
+            W, G = (problem.K.hold(factor) for factor in factors)
+            found.setdefault(better.tobytes(), Start(start.way, {"W": W, "G": G}))
+    return replace(problem, starts=list(found.values()))
 
 
 def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels, Matrix
+from .devices import to_host
 from .grams import Gram
 from .progress import steps
 from .spectra import SPARE, filtered_iteration, subspace_iteration
@@ -129,7 +130,7 @@ def start_of_labels(way: str, labels: Labels, k: int, dtype: Any) -> Start:
 
 def labels_of(start: Start) -> Labels | None:
     """The labels that a start was made of, if it was."""
-    return start.factors["G"].argmax(axis=1) if start.way in _BY_LABELS else None
+    return to_host(start.factors["G"]).argmax(axis=1) if start.way in _BY_LABELS else None
 
 
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:

@@ -22,7 +22,7 @@ from .checks import as_numbers, check_start, choose_row_norm, unit_of
 from .devices import on_host, precision, to_host
 from .engines import DaskClient, locate
 from .fitted import FittedClusters
-from .fitting import Problem, best_by_lam, choose_phases, collapse_lam, safe_lams, screened
+from .fitting import Problem, best_by_lam, choose_phases, chosen, collapse_lam, safe_lams
 from .grams import Gram
 from .inits import Start, how_many_starts, starts
 from .mixing import ROUNDS, Mixture, View, matrix_of, weighted_sum
@@ -60,6 +60,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         "solver": [StrOptions({"paper", "soft", "exact", "auto"})],
         "init": [StrOptions({"random", "kmeans", "spectral", "auto"}), tuple, list],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "regroup": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -77,6 +78,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
     solver: str
     init: Any
     n_init: int | str
+    regroup: bool = True
     max_iter: int
     tol: float
     random_state: Any
@@ -146,7 +148,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
             view, weights = mixture.view(), mixture.weights
-            problem = screened(self._problem(precise, view, k, journal))
+            problem = self._problem(precise, view, k, journal)
             threshold = journal.begin(problem.starts, partial(collapse_lam, problem))
             lams = [
                 AUTO_LAM * threshold if estimator.lam == "auto" else float(estimator.lam)
@@ -238,15 +240,10 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
             graph=graph,
             graph_weight=self.graph_weight,
         )
-        return Problem(
-            K,
-            journal.starts((X.shape[0], k), K.dtype) or self._starts(samples, view.base, k),
-            phases,
-            self.max_iter,
-            self.tol,
-            listener(self),
-            journal,
-        )
+        kept = journal.starts((X.shape[0], k), K.dtype)
+        starts = kept or self._starts(samples, view.base, k)
+        problem = Problem(K, starts, phases, self.max_iter, self.tol, listener(self), journal)
+        return problem if kept else chosen(problem, regroup=self.regroup)
 
     def _starts(self, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
