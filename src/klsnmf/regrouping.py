@@ -29,8 +29,9 @@ from .grams import Gram
 #: An exchange must gain this share of what the clusters leave unexplained.
 LEAST_GAIN = 1e-4
 
-#: Steps towards the principal directions, rounds of two-means in each cluster, and rounds of
-#: k-means after an exchange.
+#: Rounds of exchanges; in each of them steps towards the principal directions, rounds of two-means
+#: in each cluster, and rounds of k-means after the exchanges.
+_ROUNDS = 10
 _DIRECTION_STEPS = 5
 _HALVING_ROUNDS = 3
 _SETTLING_ROUNDS = 10
@@ -76,12 +77,12 @@ class Grouping:
 def regrouped(K: Gram, labels: Labels, k: int) -> Labels | None:
     """Labels after all exchanges that gain; None if there is none.
 
-    Every exchange is followed by rounds of k-means, and kept if the clusters explain more then.
+    Exchanges are followed by rounds of k-means, and kept if the clusters explain more then.
     """
     if k < 3:
         return None
     now, exchanged = settled(K, Grouping.of(K, labels, k)), False
-    for _ in range(k):
+    for _ in range(_ROUNDS):
         least = LEAST_GAIN * (K.trace - now.explained.sum())
         other = exchange(K, now, least)
         if other is None:
@@ -110,25 +111,38 @@ def nearest_means(KH: Array, sizes: Array, explained: Array) -> Labels:  # (n, k
 
 
 def exchange(K: Gram, grouping: Grouping, least: float) -> Labels | None:
-    """Labels after the exchange that promises most; None if that is less than ``least``.
+    """Labels after all exchanges that gain more than ``least``; None if there is none.
 
-    A cluster is cut, and of all clusters then the two that cost least are joined: two others, or
-    one of the halves and another.
+    A cluster is cut, and the two are joined that cost least: two others, or one of the halves and
+    another. No cluster takes part in two exchanges, so that what they gain adds up.
     """
-    costs, cuts = joining_costs(grouping), halves(K, grouping)
+    cuts, costs = halves(K, grouping), joining_costs(grouping)
     half_costs = half_joining_costs(grouping, cuts)
-    labels, gain, pair = grouping.labels, least, _cheapest(costs)
-    for c in range(grouping.k):
-        a, b = pair if c not in pair else _cheapest(costs, without=c)
-        half, other = np.unravel_index(np.argmin(half_costs[:, c]), half_costs[:, c].shape)
-        cut = (grouping.labels == c) & (cuts.side == half)
-        if cuts.gains[c] - costs[a, b] > gain:
-            gain = cuts.gains[c] - costs[a, b]
-            labels = np.where(cut, b, np.where(grouping.labels == b, a, grouping.labels))
-        if cuts.gains[c] - half_costs[half, c, other] > gain:
-            gain = cuts.gains[c] - half_costs[half, c, other]
-            labels = np.where(cut, other, grouping.labels)
-    return None if labels is grouping.labels else labels
+    pairs = np.argwhere(np.triu(costs < cuts.gains.max() - least, 1))
+    pairs = pairs[np.argsort(costs[tuple(pairs.T)], kind="stable")]
+    old, new, free = grouping.labels, grouping.labels.copy(), np.ones(grouping.k, dtype=bool)
+    for c in np.argsort(-cuts.gains, kind="stable"):
+        if cuts.gains[c] <= least:
+            break
+        if not free[c]:
+            continue
+        others = free & (np.arange(grouping.k) != c)
+        with_half = np.where(others, half_costs[:, c], np.inf)
+        half, other = np.unravel_index(np.argmin(with_half), with_half.shape)
+        two = pairs[others[pairs].all(axis=1)][:1]
+        with_two = costs[tuple(two[0])] if len(two) else np.inf
+        if cuts.gains[c] - min(with_half[half, other], with_two) <= least:
+            continue
+        cut = (old == c) & (cuts.side == half)
+        if with_half[half, other] <= with_two:
+            new[cut] = other
+            free[[c, other]] = False
+        else:
+            a, b = two[0]
+            new[old == b] = a
+            new[cut] = b
+            free[[a, b, c]] = False
+    return None if free.all() else new
 
 
 def joining_costs(grouping: Grouping) -> Array:  # (k, k)
@@ -150,15 +164,6 @@ def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
     costs = cuts.explained[..., None] + e - together
     costs[:, np.arange(grouping.k), np.arange(grouping.k)] = np.inf
     return costs
-
-
-def _cheapest(costs: Array, without: int | None = None) -> tuple[int, int]:
-    """The pair of clusters that costs least, without one of them."""
-    if without is not None:
-        costs = costs.copy()
-        costs[without], costs[:, without] = np.inf, np.inf
-    a, b = np.unravel_index(np.argmin(costs), costs.shape)
-    return int(a), int(b)
 
 
 @dataclass(frozen=True)
