@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 
-from klsnmf import KLSNMF, path
+from klsnmf import KLSNMF, LSNMF, path
 from klsnmf.grams import DenseGram
 from klsnmf.metrics import accuracy
 from klsnmf.regrouping import (
     Grouping,
+    Points,
     exchange,
     half_joining_costs,
     halves,
@@ -22,11 +24,21 @@ from .naive import regrouping as naive
 SEEDS = range(5)
 
 
-def random_case(seed, n=40, k=5):
+def random_samples(seed, n=40, k=5):
+    """Of all lengths."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     labels = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+    return X, labels, k
+
+
+def random_case(seed, n=40, k=5):
+    X, labels, k = random_samples(seed, n, k)
     return X @ X.T, labels, k
+
+
+def grouping(K, labels, k):
+    return Grouping(Points(DenseGram(K)), labels, k)
 
 
 def far_clusters(seed, groups=4, size=8):
@@ -51,7 +63,7 @@ def trap(y, groups=(0, 1, 2)):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joining_costs_what_is_no_longer_explained(seed):
     K, labels, k = random_case(seed)
-    costs = joining_costs(Grouping.of(DenseGram(K), labels, k))
+    costs = joining_costs(grouping(K, labels, k))
     whole = naive.explained(K, labels)
     for a in range(k):
         for b in range(k):
@@ -63,7 +75,7 @@ def test_joining_costs_what_is_no_longer_explained(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_cut_gains_what_it_says(seed):
     K, labels, k = random_case(seed)
-    cuts = halves(DenseGram(K), Grouping.of(DenseGram(K), labels, k))
+    cuts = halves(grouping(K, labels, k))
     whole = naive.explained(K, labels)
     for c in np.flatnonzero(np.isfinite(cuts.gains)):
         after = naive.explained(K, naive.cut(labels, c, cuts.side))
@@ -74,9 +86,8 @@ def test_a_cut_gains_what_it_says(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joining_half_of_a_cluster_to_another_costs_what_it_says(seed):
     K, labels, k = random_case(seed)
-    grouping = Grouping.of(DenseGram(K), labels, k)
-    cuts = halves(DenseGram(K), grouping)
-    costs = half_joining_costs(grouping, cuts)
+    cuts = halves(grouping(K, labels, k))
+    costs = half_joining_costs(grouping(K, labels, k), cuts)
     for c in np.flatnonzero(np.isfinite(cuts.gains)):
         for half in (0, 1):
             apart = naive.cut(labels, c, cuts.side == half)
@@ -88,10 +99,9 @@ def test_joining_half_of_a_cluster_to_another_costs_what_it_says(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_samples_go_to_the_nearest_mean(seed):
-    K, labels, k = random_case(seed)
-    grouping = Grouping.of(DenseGram(K), labels, k)
-    found = nearest_means(grouping.KH, grouping.sizes, grouping.explained)
-    np.testing.assert_array_equal(found, naive.nearest_means(K, labels, k))
+    X, labels, k = random_samples(seed)
+    found = nearest_means(grouping(X @ X.T, labels, k))
+    np.testing.assert_array_equal(found, naive.nearest_means(X, labels, k))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -101,22 +111,22 @@ def test_the_trap_and_the_way_out(seed):
     An exchange mends one such place, so three need three.
     """
     X, y = far_clusters(seed)
-    K, labels = DenseGram(X @ X.T), trap(y)
-    stuck = settled(K, Grouping.of(K, labels, 12))
+    K, labels = rbf_kernel(X, gamma=0.5), trap(y)
+    stuck = settled(grouping(K, labels, 12))
     assert accuracy(y, stuck.labels) < 0.9
-    assert accuracy(y, regrouped(K, labels, 12)) == 1
+    assert accuracy(y, regrouped(DenseGram(K), labels, 12)) == 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_exchanged_where_that_gains_nothing(seed):
     X, y = far_clusters(seed)
-    assert regrouped(DenseGram(X @ X.T), y, 12) is None
+    assert regrouped(DenseGram(rbf_kernel(X, gamma=0.5)), y, 12) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_clusters_explain_never_falls(seed):
     K, labels, k = random_case(seed, n=120, k=12)
-    before = settled(DenseGram(K), Grouping.of(DenseGram(K), labels, k))
+    before = settled(grouping(K, labels, k))
     after = regrouped(DenseGram(K), labels, k)
     if after is not None:
         assert naive.explained(K, after) > naive.explained(K, before.labels)
@@ -125,20 +135,63 @@ def test_what_clusters_explain_never_falls(seed):
 def test_an_empty_cluster_is_put_to_use():
     X, y = far_clusters(0)
     labels = np.where(y == 11, 10, y)
-    assert accuracy(y, regrouped(DenseGram(X @ X.T), labels, 12)) == 1
+    assert accuracy(y, regrouped(DenseGram(rbf_kernel(X, gamma=0.5)), labels, 12)) == 1
 
 
 def test_duplicates_and_single_samples_are_not_cut():
-    K = DenseGram(np.kron(np.eye(4), np.ones((3, 3))))
     labels = np.repeat(np.arange(4), 3)
     labels[-1] = 4
-    assert not (halves(K, Grouping.of(K, labels, 5)).gains > 1e-9).any()
-    assert exchange(K, Grouping.of(K, labels, 5), 1e-9) is None
+    found = grouping(np.kron(np.eye(4), np.ones((3, 3))), labels, 5)
+    assert not (halves(found).gains > 1e-9).any()
+    assert exchange(found, 1e-9) is None
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_with_one_or_two_clusters_there_is_nothing_to_exchange(k):
-    assert regrouped(DenseGram(np.eye(6)), np.arange(6) % k, k) is None
+@pytest.mark.filterwarnings("ignore:LSNMF stopped at max_iter")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_samples_on_rays_belong_together_whatever_their_length(seed):
+    """As they do in the objective: k-means of the samples themselves would cut rays in two."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(240) % 12
+    X = rng.normal(size=(12, 20))[y] + 0.1 * rng.normal(size=(240, 20))
+    X *= np.exp(0.5 * rng.normal(size=(240, 1)))
+    K = DenseGram(X @ X.T)
+    assert regrouped(K, y, 12) is None
+    assert accuracy(y, regrouped(K, trap(y), 12)) == 1
+    options = {"lam": 0.0, "row_norm": None, "n_init": 2, "max_iter": 60, "random_state": seed}
+    one, two = (LSNMF(12, **options, regroup=regroup).fit(X) for regroup in (True, False))
+    assert one.objective_ <= 1.05 * two.objective_
+
+
+def test_samples_of_zeros_weigh_nothing():
+    X, y = far_clusters(0)
+    with_zeros = np.concatenate([X, np.zeros((10, 3))])
+    labels = np.concatenate([trap(y), np.arange(10)])
+    K, K_zeros = X @ X.T, with_zeros @ with_zeros.T
+    for one, two in (
+        (grouping(K, trap(y), 12), grouping(K_zeros, labels, 12)),
+        (settled(grouping(K, trap(y), 12)), settled(grouping(K_zeros, labels, 12))),
+    ):
+        np.testing.assert_array_equal(one.labels, two.labels[: len(y)])
+        np.testing.assert_allclose(one.explained, two.explained, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_the_unit_of_the_samples_does_not_matter(scale, recwarn):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 3)), rng.integers(6, size=60)
+    expected = regrouped(DenseGram(X @ X.T), labels, 6)
+    np.testing.assert_array_equal(regrouped(DenseGram(scale * (X @ X.T)), labels, 6), expected)
+    assert not recwarn
+
+
+@pytest.mark.parametrize("options", [{"init": "random", "n_init": 2}, {"n_clusters": 2}])
+def test_where_nothing_can_be_exchanged_nothing_is_prepared(options, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a copy of K")
+
+    monkeypatch.setattr("klsnmf.grams.DenseGram.in_single_precision", refuse)
+    X, _ = far_clusters(0)
+    KLSNMF(**{"n_clusters": 4, "kernel": "rbf", "n_init": 2, "random_state": 0} | options).fit(X)
 
 
 @pytest.fixture
@@ -168,10 +221,11 @@ def test_all_lams_of_a_path_begin_regrouped(trapped):
     assert [accuracy(y, model.labels_) for model in models] == [1, 1]
 
 
-def test_starts_that_become_equal_are_fitted_once(monkeypatch):
+@pytest.mark.parametrize("first", [lambda y: y, lambda y: trap(y, groups=(1, 2, 3))])
+def test_starts_that_become_equal_are_fitted_once(first, monkeypatch):
     X, y = far_clusters(0)
-    traps = iter([trap(y), trap(y, groups=(1, 2, 3))])
-    monkeypatch.setattr("klsnmf.inits.kmeans_labels", lambda *_: next(traps))
+    labels = iter([first(y), trap(y)])
+    monkeypatch.setattr("klsnmf.inits.kmeans_labels", lambda *_: next(labels))
     fits = []
     KLSNMF(12, **OPTIONS, callback=lambda progress: fits.append(progress.fits)).fit(X)
     assert set(fits) == {1}

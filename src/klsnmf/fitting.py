@@ -15,11 +15,12 @@ from .checkpoints import NO_JOURNAL, Journal
 from .devices import like, namespace, on_host, to_host
 from .grams import Gram
 from .graphs import DeviceGraph, Graph
-from .inits import Start, by_appearance, factors_of_labels, labels_of
+from .inits import BY_LABELS, Start, by_appearance, factors_of_labels, labels_of
 from .models.base import lengths
 from .progress import steps
 from .regrouping import regrouped
 from .solver import Callback, Progress, Solution, Status, solve
+from .threads import threads_for
 
 #: A step of the way: its name, and what makes its model from K and λ.
 Phase = tuple[str, Callable[[Gram, float], models.LSNMF]]
@@ -98,6 +99,7 @@ def chosen(problem: Problem, *, regroup: bool) -> Problem:
     """
     ways = Counter(start.way for start in problem.starts)
     many = max(ways.values()) > FINALISTS
+    regroup = regroup and _can_be_regrouped(problem.starts)
     if problem.phases[-1][0] != "exact" or not (many or regroup):
         return problem
     # Single precision tells starts apart as well, in half the time.
@@ -139,19 +141,27 @@ def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, 
     return replace(problem, starts=kept), stopped
 
 
+def _can_be_regrouped(starts: Sequence[Start]) -> bool:
+    """Whether any start is made of labels, of three clusters or more: two others can be joined."""
+    k = starts[0].factors["G"].shape[1]
+    return k > 2 and any(start.way in BY_LABELS for start in starts)
+
+
 def _regrouped(problem: Problem, K: Gram) -> Problem:
     """With clusters exchanged in the starts where that explains more; none of them twice."""
     found: dict[bytes, Start] = {}
     for turn, start in enumerate(steps(problem.starts, "regrouping")):
         labels, k = labels_of(start), start.factors["G"].shape[1]
-        better = None if labels is None else regrouped(K, labels, k)
-        if better is None:
+        if labels is None:
             found[turn.to_bytes(8)] = start
-        else:
-            better = by_appearance(better)
-            factors = factors_of_labels(better, k)
-            W, G = (problem.K.hold(factor) for factor in factors)
-            found.setdefault(better.tobytes(), Start(start.way, {"W": W, "G": G}))
+            continue
+        with threads_for(K.flops * k):
+            better = regrouped(K, labels, k)
+        if better is not None:
+            labels = by_appearance(better)
+            W, G = (problem.K.hold(factor) for factor in factors_of_labels(labels, k))
+            start = Start(start.way, {"W": W, "G": G})
+        found.setdefault(by_appearance(labels).tobytes(), start)
     return replace(problem, starts=list(found.values()))
 
 

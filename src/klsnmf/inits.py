@@ -120,7 +120,7 @@ class Start(NamedTuple):
 
 
 #: Ways that come to labels, from which the factors follow.
-_BY_LABELS = ("spectral", "kmeans")
+BY_LABELS = ("spectral", "kmeans")
 
 
 def start_of_labels(way: str, labels: Labels, k: int, dtype: Any) -> Start:
@@ -130,7 +130,7 @@ def start_of_labels(way: str, labels: Labels, k: int, dtype: Any) -> Start:
 
 def labels_of(start: Start) -> Labels | None:
     """The labels that a start was made of, if it was."""
-    return to_host(start.factors["G"]).argmax(axis=1) if start.way in _BY_LABELS else None
+    return to_host(start.factors["G"]).argmax(axis=1) if start.way in BY_LABELS else None
 
 
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:

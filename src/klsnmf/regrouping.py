@@ -4,11 +4,16 @@ Iterations move samples one by one. Where clusters are many, a fit ends with two
 place of one and one in the place of two, and no sample gains by leaving its own. An exchange gains:
 a cluster is cut in two, and two others become one.
 
-Clusters c of n_c samples explain Σ_c s_cc/n_c of tr K, with s_ab = Σ_{i in a, j in b} K_ij; what is
-left is twice the objective at λ = 0 where every sample of a cluster weighs the same. To join a and
-b costs
+KLS-NMF explains a cluster by one prototype, of which each sample has a share. With shares in
+proportion to the lengths g_i = √K_ii, clusters c explain Σ_c s_cc/m_c of tr K, where
 
-    s_aa/n_a + s_bb/n_b - (s_aa + s_bb + 2 s_ab)/(n_a + n_b),
+    s_ab = Σ_{i in a, j in b} g_i g_j K_ij,    m_c = Σ_{i in c} g_i²,
+
+and what is left is twice the objective at λ = 0. The same comes from k-means for the samples
+at length 1, x_i = φ(x_i)/g_i, with weights g_i²: s_ab/(m_a m_b) are inner products of means. To
+join a and b costs
+
+    s_aa/m_a + s_bb/m_b - (s_aa + s_bb + 2 s_ab)/(m_a + m_b),
 
 and to cut c in two gains the same for its halves. Cuts go along the leading principal direction of
 each cluster, found for all clusters with the same products, and are improved by two-means.
@@ -37,41 +42,66 @@ _HALVING_ROUNDS = 3
 _SETTLING_ROUNDS = 10
 
 
+class Points:
+    """The samples at length 1 in the space of a kernel, known by products with K."""
+
+    def __init__(self, K: Gram) -> None:
+        self.K = K
+        squares = np.maximum(to_host(K.diagonal).astype(np.float64), 0)
+        self.weights = squares / (squares.max() or 1)  # of moderate size; their unit is of no avail
+        self.lengths = np.sqrt(self.weights)
+
+    def likeness(self, values: Array, labels: Labels, k: int) -> Array:  # (n,), (n,) -> (n, k)
+        """⟨x_i, Σ_{j in c} g_j² v_j x_j⟩ for every sample i and cluster c."""
+        spread = np.zeros((len(labels), k), self.K.dtype)
+        spread[np.arange(len(labels)), labels] = self.lengths * values
+        product = self.K.dot(spread)
+        product /= np.where(self.lengths > 0, self.lengths, 1)[:, None].astype(product.dtype)
+        return product
+
+
 @dataclass(frozen=True)
 class Grouping:
-    """Clusters, and what a product with K says of them."""
+    """Clusters of points."""
 
+    points: Points
     labels: Labels  # (n,)
     k: int
-    KH: Array  # (n, k), H the indicators of the clusters
-
-    @classmethod
-    def of(cls, K: Gram, labels: Labels, k: int) -> Grouping:
-        return cls(labels, k, K.dot(spread(np.ones(len(labels), K.dtype), labels, k)))
 
     @cached_property
-    def sizes(self) -> Array:  # (k,)
-        return np.bincount(self.labels, minlength=self.k)
+    def likeness(self) -> Array:  # (n, k)
+        """⟨x_i, m_c mean_c⟩."""
+        return self.points.likeness(np.ones(len(self.labels)), self.labels, self.k)
+
+    @cached_property
+    def masses(self) -> Array:  # (k,)
+        """m_c."""
+        return self.totals(np.ones(len(self.labels)))
 
     @cached_property
     def sums(self) -> Array:  # (k, k)
-        """s_ab, added up in float64."""
-        return _sums_by_label(self.KH, self.labels, self.k)
+        """s_ab."""
+        return self.sums_of(self.likeness)
 
     @cached_property
     def explained(self) -> Array:  # (k,)
-        return np.diag(self.sums) / np.maximum(self.sizes, 1)
+        return quotient(np.diag(self.sums), self.masses)
 
     def own(self, product: Array) -> Array:  # (n, k) -> (n,)
         """For every sample the entry of its own cluster."""
-        return np.take_along_axis(product, self.labels[:, None], axis=1)[:, 0]
-
-    def means(self, values: Array) -> Array:  # (n,) -> (k,)
-        """The means over clusters."""
-        return self.totals(values) / np.maximum(self.sizes, 1)
+        return np.take_along_axis(product, self.labels[:, None], axis=1)[:, 0].astype(np.float64)
 
     def totals(self, values: Array) -> Array:  # (n,) -> (k,)
-        return np.bincount(self.labels, weights=values, minlength=self.k)
+        """The weighted sums over clusters."""
+        return np.bincount(self.labels, weights=self.points.weights * values, minlength=self.k)
+
+    def sums_of(self, V: Array) -> Array:  # (n, m) -> (k, m)
+        """The same for every column."""
+        n = len(self.labels)
+        H = sparse.csr_array(
+            (self.points.weights.astype(V.dtype), (self.labels, np.arange(n))), shape=(self.k, n)
+        )
+        return np.asarray(H @ V, dtype=np.float64)
 
 
 def regrouped(K: Gram, labels: Labels, k: int) -> Labels | None:
@@ -79,66 +109,69 @@ def regrouped(K: Gram, labels: Labels, k: int) -> Labels | None:
 
     Exchanges are followed by rounds of k-means, and kept if the clusters explain more then.
     """
-    if k < 3:
-        return None
-    now, exchanged = settled(K, Grouping.of(K, labels, k)), False
+    now, exchanged = settled(Grouping(Points(K), labels, k)), False
     for _ in range(_ROUNDS):
-        least = LEAST_GAIN * (K.trace - now.explained.sum())
-        other = exchange(K, now, least)
+        least = LEAST_GAIN * max(K.trace - now.explained.sum(), 0.0)
+        other = exchange(now, least)
         if other is None:
             break
-        new = settled(K, Grouping.of(K, other, k))
-        if new.explained.sum() < now.explained.sum() + least:
+        new = settled(Grouping(now.points, other, k))
+        if new.explained.sum() <= now.explained.sum() + least:
             break
         now, exchanged = new, True
     return now.labels if exchanged else None
 
 
-def settled(K: Gram, grouping: Grouping) -> Grouping:
-    """After some rounds of k-means in the space of the kernel."""
+def settled(grouping: Grouping) -> Grouping:
+    """After some rounds of k-means."""
     for _ in range(_SETTLING_ROUNDS):
-        labels = nearest_means(grouping.KH, grouping.sizes, grouping.explained)
+        labels = nearest_means(grouping)
         if np.array_equal(labels, grouping.labels):
             break
-        grouping = Grouping.of(K, labels, grouping.k)
+        grouping = Grouping(grouping.points, labels, grouping.k)
     return grouping
 
 
-def nearest_means(KH: Array, sizes: Array, explained: Array) -> Labels:  # (n, k), (k,), (k,)
-    """argmin_c of the squared distance to the mean of c: K_ii - 2 (KH)_ic/n_c + s_cc/n_c²."""
-    closeness = (2 * KH - explained) / np.maximum(sizes, 1)
-    return np.asarray(np.argmax(np.where(sizes > 0, closeness, -np.inf), axis=1))
+def nearest_means(grouping: Grouping) -> Labels:  # (n,)
+    """argmin_c ‖x_i - mean_c‖², that is argmax_c of 2 ⟨x_i, mean_c⟩ - ‖mean_c‖²."""
+    dtype, masses = grouping.likeness.dtype, grouping.masses
+    closeness = grouping.likeness * quotient(2, masses).astype(dtype)
+    closeness -= quotient(grouping.explained, masses).astype(dtype)
+    closeness[:, masses == 0] = -np.inf
+    return np.asarray(np.argmax(closeness, axis=1))
 
 
-def exchange(K: Gram, grouping: Grouping, least: float) -> Labels | None:
+def exchange(grouping: Grouping, least: float) -> Labels | None:
     """Labels after all exchanges that gain more than ``least``; None if there is none.
 
     A cluster is cut, and the two are joined that cost least: two others, or one of the halves and
     another. No cluster takes part in two exchanges, so that what they gain adds up.
     """
-    cuts, costs = halves(K, grouping), joining_costs(grouping)
+    cuts, costs = halves(grouping), joining_costs(grouping)
     half_costs = half_joining_costs(grouping, cuts)
     pairs = np.argwhere(np.triu(costs < cuts.gains.max() - least, 1))
     pairs = pairs[np.argsort(costs[tuple(pairs.T)], kind="stable")]
     old, new, free = grouping.labels, grouping.labels.copy(), np.ones(grouping.k, dtype=bool)
+    first = 0  # of the pairs that can still be joined
     for c in np.argsort(-cuts.gains, kind="stable"):
         if cuts.gains[c] <= least:
             break
         if not free[c]:
             continue
-        others = free & (np.arange(grouping.k) != c)
-        with_half = np.where(others, half_costs[:, c], np.inf)
+        while first < len(pairs) and not free[pairs[first]].all():
+            first += 1
+        two = next((pair for pair in pairs[first:] if free[pair].all() and c not in pair), None)
+        with_two = np.inf if two is None else costs[tuple(two)]
+        with_half = np.where(free, half_costs[:, c], np.inf)
         half, other = np.unravel_index(np.argmin(with_half), with_half.shape)
-        two = pairs[others[pairs].all(axis=1)][:1]
-        with_two = costs[tuple(two[0])] if len(two) else np.inf
         if cuts.gains[c] - min(with_half[half, other], with_two) <= least:
             continue
         cut = (old == c) & (cuts.side == half)
-        if with_half[half, other] <= with_two:
+        if two is None or with_half[half, other] <= with_two:
             new[cut] = other
             free[[c, other]] = False
         else:
-            a, b = two[0]
+            a, b = two
             new[old == b] = a
             new[cut] = b
             free[[a, b, c]] = False
@@ -147,22 +180,10 @@ def exchange(K: Gram, grouping: Grouping, least: float) -> Labels | None:
 
 def joining_costs(grouping: Grouping) -> Array:  # (k, k)
     """What is no longer explained when two clusters become one; infinite on the diagonal."""
-    s, n, e = grouping.sums, grouping.sizes, grouping.explained
+    s, m, e = grouping.sums, grouping.masses, grouping.explained
     own = np.diag(s)
-    costs = e[:, None] + e - (own[:, None] + own + s + s.T) / np.maximum(n[:, None] + n, 1)
+    costs = e[:, None] + e - quotient(own[:, None] + own + s + s.T, m[:, None] + m)
     np.fill_diagonal(costs, np.inf)
-    return costs
-
-
-def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
-    """The same for a half of one cluster and another cluster."""
-    e, n, own = grouping.explained, grouping.sizes, np.diag(grouping.sums)
-    one = _sums_by_label(grouping.KH * cuts.side[:, None], grouping.labels, grouping.k)
-    between = np.stack([grouping.sums - one, one])
-    within = (cuts.sizes * cuts.explained)[..., None]
-    together = (within + own + 2 * between) / np.maximum(cuts.sizes[..., None] + n, 1)
-    costs = cuts.explained[..., None] + e - together
-    costs[:, np.arange(grouping.k), np.arange(grouping.k)] = np.inf
     return costs
 
 
@@ -171,59 +192,63 @@ class Cuts:
     """A cut of each cluster: the side of each sample, and what the halves are then."""
 
     side: Array  # (n,), 0 or 1
-    sizes: Array  # (2, k)
+    masses: Array  # (2, k)
     explained: Array  # (2, k)
     gains: Array  # (k,), -inf where a half is empty
 
 
-def halves(K: Gram, grouping: Grouping) -> Cuts:
+def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
+    """What is no longer explained when half of one cluster goes to another cluster."""
+    own, m, e = np.diag(grouping.sums), grouping.masses, grouping.explained
+    one = grouping.sums_of(grouping.likeness * cuts.side[:, None])
+    between = np.stack([grouping.sums - one, one])
+    within = (cuts.masses * cuts.explained)[..., None]
+    together = quotient(within + own + 2 * between, cuts.masses[..., None] + m)
+    costs = cuts.explained[..., None] + e - together
+    costs[:, np.arange(grouping.k), np.arange(grouping.k)] = np.inf
+    return costs
+
+
+def halves(grouping: Grouping) -> Cuts:
     """Every cluster cut along its leading principal direction, then by two-means."""
-    k, labels = grouping.k, grouping.labels
-    own = grouping.own(grouping.KH)
+    points, labels, k = grouping.points, grouping.labels, grouping.k
+    own = grouping.own(grouping.likeness)
 
     def within(values: Array) -> Array:  # (n,) -> (n,)
-        """The product with K of each cluster on its own."""
-        return grouping.own(K.dot(spread(values.astype(K.dtype), labels, k)))
+        """⟨x_i, Σ_j g_j² v_j x_j⟩ over the cluster of i."""
+        return grouping.own(points.likeness(values, labels, k))
 
-    # The directions are looked for beginning with the likeness to the sample that is furthest out.
-    direction = np.zeros(len(labels))
-    direction[_furthest(K, grouping, own)] = 1
+    # Places along a direction d, t_i = ⟨x_i, d⟩ less their mean, lead to the next one, Σ g_i² t_i
+    # x_i. The first leads to the sample that is furthest out.
+    t = np.zeros(len(labels))
+    t[_furthest(grouping, own)] = 1
     for _ in range(1 + _DIRECTION_STEPS):
-        direction = within(direction)
-        direction = direction - grouping.means(direction)[labels]
-        length = np.sqrt(grouping.means(direction**2))
-        direction /= np.where(length > 0, length, 1)[labels]
-    side = direction > 0
+        t = within(t)
+        t /= np.abs(t).max() or 1
+        t -= quotient(grouping.totals(t), grouping.masses)[labels]
+        spread = np.sqrt(quotient(grouping.totals(t**2), grouping.masses))
+        t = quotient(t, spread[labels])
+    side = t > 0
     for turn in range(1 + _HALVING_ROUNDS):
         near = within(side)
         far = own - near
-        sizes = np.stack([grouping.totals(~side), grouping.totals(side)])
+        masses = np.stack([grouping.totals(~side), grouping.totals(side)])
         sums = np.stack([grouping.totals(far * ~side), grouping.totals(near * side)])
-        explained = sums / np.maximum(sizes, 1)
+        explained = quotient(sums, masses)
         if turn < _HALVING_ROUNDS:
-            size, share = np.maximum(sizes, 1)[:, labels], explained[:, labels]
-            side = (2 * near - share[1]) / size[1] > (2 * far - share[0]) / size[0]
+            mass, share = masses[:, labels], explained[:, labels]
+            side = quotient(2 * near - share[1], mass[1]) > quotient(2 * far - share[0], mass[0])
     gains = explained.sum(axis=0) - grouping.explained
-    return Cuts(side, sizes, explained, np.where(sizes.min(axis=0) > 0, gains, -np.inf))
+    return Cuts(side, masses, explained, np.where(masses.min(axis=0) > 0, gains, -np.inf))
 
 
-def _furthest(K: Gram, grouping: Grouping, own: Array) -> Labels:
-    """Of each cluster that has samples, the one furthest from its mean."""
-    distances = np.asarray(to_host(K.diagonal)) - 2 * own / grouping.sizes[grouping.labels]
-    order = np.lexsort((distances, grouping.labels))
-    last = np.flatnonzero(np.diff(grouping.labels[order], append=-1))
-    return np.asarray(order[last])
+def _furthest(grouping: Grouping, own: Array) -> Labels:
+    """Of each cluster that has samples, the one least like its mean."""
+    order = np.lexsort((-own, grouping.labels))
+    return np.asarray(order[np.flatnonzero(np.diff(grouping.labels[order], append=-1))])
 
 
-def spread(values: Array, labels: Labels, k: int) -> Array:  # (n,), (n,) -> (n, k)
-    """An array with the value of each sample in the column of its cluster."""
-    columns = np.zeros((len(labels), k), values.dtype)
-    columns[np.arange(len(labels)), labels] = values
-    return columns
-
-
-def _sums_by_label(V: Array, labels: Labels, k: int) -> Array:  # (n, m), (n,) -> (k, m)
-    """The sums of the rows of each cluster, in float64."""
-    n = len(labels)
-    H = sparse.csr_array((np.ones(n), (labels, np.arange(n))), shape=(k, n))
-    return np.asarray(H @ V)
+def quotient(numerator: Array | float, denominator: Array) -> Array:
+    """numerator / denominator, and 0 where the denominator is 0."""
+    there = denominator > 0
+    return np.where(there, numerator / np.where(there, denominator, 1), 0.0)

@@ -4,11 +4,13 @@ import numpy as np
 
 
 def explained(K, labels):
-    """Σ_c s_cc/n_c, cluster by cluster, entry by entry."""
+    """Σ_c s_cc/m_c, cluster by cluster, entry by entry."""
+    g = np.sqrt(np.diag(K))
     total = 0.0
     for c in set(labels):
         members = [i for i, label in enumerate(labels) if label == c]
-        total += sum(K[i, j] for i in members for j in members) / len(members)
+        mass = sum(g[i] ** 2 for i in members)
+        total += sum(g[i] * g[j] * K[i, j] for i in members for j in members) / mass
     return total
 
 
@@ -26,15 +28,11 @@ def cut(labels, c, side):
     )
 
 
-def nearest_means(K, labels, k):
-    """The cluster whose mean is nearest, from ‖φ(x_i) - m_c‖² written out."""
-    nearest = []
-    for i in range(len(K)):
-        distances = []
-        for c in range(k):
-            members = [j for j, label in enumerate(labels) if label == c]
-            to_mean = np.mean([K[i, j] for j in members])
-            of_mean = np.mean([K[j, other] for j in members for other in members])
-            distances.append(K[i, i] - 2 * to_mean + of_mean)
-        nearest.append(np.argmin(distances))
-    return np.array(nearest)
+def nearest_means(X, labels, k):
+    """The cluster whose mean is nearest, of samples at length 1 that weigh their squared length."""
+    weights = np.sum(X**2, axis=1)
+    points = X / np.sqrt(weights)[:, None]
+    means = [
+        np.average(points[labels == c], axis=0, weights=weights[labels == c]) for c in range(k)
+    ]
+    return np.array([np.argmin([np.sum((x - mean) ** 2) for mean in means]) for x in points])

@@ -90,6 +90,7 @@ def points(name: str, data_home: str | None) -> Iterator[Point]:
                 solver=solver,
                 init="kmeans",
                 n_init=1,
+                regroup=False,
                 max_iter=ITERATIONS,
                 tol=0,
                 random_state=subset,
