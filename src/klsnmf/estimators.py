@@ -87,9 +87,10 @@ class KLSNMF(LocalSimilarityNMF):
         k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
         for many samples, and 8 for the other solvers.
     regroup : bool, default=True
-        With the solvers "auto" and "exact": before they are fitted, two clusters of a start are
-        joined and another is cut in two, wherever that explains more of K. It helps where
-        clusters are many, which starts seldom find all of.
+        Whether clusters of the starts are exchanged before the fit: one is cut in two, and two are
+        joined, wherever that explains more of K. It helps where clusters are many, which
+        starts seldom find all of. Only starts "spectral" and "kmeans" are changed, and only if the
+        fit ends with exact steps: solver "auto" or "exact", G orthogonal, no graph term.
     max_iter : int, default=500
         Most iterations of a start. "auto" gives half of them to each of its two phases.
     tol : float, default=1e-4
