@@ -132,6 +132,19 @@ def test_what_clusters_explain_never_falls(seed):
         assert naive.explained(K, after) > naive.explained(K, before.labels)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_small_clusters_with_nothing_in_common_are_not_joined(seed):
+    """Though a large one, loosely knit, would be better explained in two."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), [300, 20, 20])
+    X = rng.normal(size=(340, 5)) + 12 * np.eye(5)[y]
+    K = DenseGram(rbf_kernel(X, gamma=0.1))
+    two = np.where(y == 0, 3 * (X[:, 4] > 0), y)
+    joined = np.where(y == 2, 1, two)
+    assert naive.explained(K.K, joined) > 1.01 * naive.explained(K.K, y)
+    assert regrouped(K, y, 3) is None
+
+
 def test_an_empty_cluster_is_put_to_use():
     X, y = far_clusters(0)
     labels = np.where(y == 11, 10, y)

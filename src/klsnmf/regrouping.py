@@ -34,6 +34,11 @@ from .grams import Gram
 #: An exchange must gain this share of what the clusters leave unexplained.
 LEAST_GAIN = 1e-4
 
+#: A cut must gain this share of what the smaller half explains: 0 if the halves are the same, 1 or
+#: more if they have nothing in common. A large cluster gains by any cut, and small ones that are
+#: far apart are cheap to join; without this rule, clusters of unequal size were lost.
+LEAST_APART = 0.5
+
 #: Rounds of exchanges; in each of them steps towards the principal directions, rounds of two-means
 #: in each cluster, and rounds of k-means after the exchanges.
 _ROUNDS = 10
@@ -194,7 +199,7 @@ class Cuts:
     side: Array  # (n,), 0 or 1
     masses: Array  # (2, k)
     explained: Array  # (2, k)
-    gains: Array  # (k,), -inf where a half is empty
+    gains: Array  # (k,), -inf where the halves belong together
 
 
 def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
@@ -239,7 +244,8 @@ def halves(grouping: Grouping) -> Cuts:
             mass, share = masses[:, labels], explained[:, labels]
             side = quotient(2 * near - share[1], mass[1]) > quotient(2 * far - share[0], mass[0])
     gains = explained.sum(axis=0) - grouping.explained
-    return Cuts(side, masses, explained, np.where(masses.min(axis=0) > 0, gains, -np.inf))
+    apart = (masses.min(axis=0) > 0) & (gains >= LEAST_APART * explained.min(axis=0))
+    return Cuts(side, masses, explained, np.where(apart, gains, -np.inf))
 
 
 def _furthest(grouping: Grouping, own: Array) -> Labels:
