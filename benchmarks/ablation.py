@@ -278,7 +278,10 @@ def tables() -> str:
         }
         for score in ("accuracy", "nmi")
     }
-    seeds = {name: len(values["accuracy"][name, BASE]) for name in sets}
+    seeds = {}
+    for name in sets:
+        counts = {len(values["accuracy"][name, variant]) for variant in VARIANTS} - {0}
+        seeds[name] = " to ".join(map(str, sorted({min(counts), max(counts)})))
     lines = [
         "# What each part is worth",
         "",
