@@ -31,8 +31,9 @@ from .grams.data import canonical, with_short_indices
 from .inits import by_appearance, factors_of_labels, kmeans_labels
 from .models.new_samples import NewSamples
 from .progress import steps
+from .racing import raced
 from .reading import Reading, lost_with_most, read_labels
-from .solver import Callback, Solution, Status, solve
+from .solver import Callback, Solution, Status
 
 
 class Factorization(
@@ -209,7 +210,7 @@ class Factorization(
         model, samples = self._model(in_units(X, unit), unit, **more)
         rng = check_random_state(self.random_state)
         starts = self._starts(model, samples, unit, rng)
-        solutions = solve(
+        solutions = raced(
             [model] * len(starts),
             starts,
             max_iter=self.max_iter,

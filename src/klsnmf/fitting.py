@@ -41,6 +41,7 @@ class Problem:
     tol: float
     callback: Callback | None = None
     journal: Journal = NO_JOURNAL
+    run: Callable[..., list[Solution]] = solve
 
 
 def choose_phases(
@@ -194,7 +195,7 @@ def _run_phases(
         budget = -(-left // remaining)
         if budget == 0:
             break
-        solutions = solve(
+        solutions = problem.run(
             [model(problem.K, lam) for lam in lams],
             [solution.factors for solution in done] or starts,
             max_iter=budget,

@@ -170,6 +170,9 @@ class Graph(SparseGram):
     def degrees(self) -> Array:  # (n, 1)
         return np.asarray(self.K.sum(axis=1), self.dtype).reshape(-1, 1)
 
+    def in_single_precision(self) -> Graph:
+        return Graph(self.K.astype(np.float32, copy=False))
+
 
 class DeviceGraph(DeviceGram):
     """The same as an array on a device."""

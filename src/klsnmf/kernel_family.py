@@ -20,6 +20,7 @@ from .grams import LowRankGram
 from .mixing import View
 from .models.base import unit_columns
 from .models.new_samples import NewSamples
+from .racing import raced
 from .reading import Reading, lost_with_most, read_labels
 from .shell import LocalSimilarityNMF
 from .solver import Callback, Solution
@@ -57,6 +58,9 @@ class KernelFactorization(KernelMethod):
 
     labels: str
     _reading: Reading
+
+    def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
+        return replace(super()._problem(X, view, k, journal), run=raced)
 
     def predict(self, X: Any) -> Labels:
         """The clusters of new samples, read from their coefficients as those of the fit were.
@@ -108,6 +112,7 @@ class CNMF(KernelFactorization):
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         As in :class:`KLSNMF`.
     n_init : int, default=10
+        As in :class:`WNMF`.
     max_iter : int, default=1000
     tol : float, default=1e-4
     random_state : int, RandomState instance or None, default=None

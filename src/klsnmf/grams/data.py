@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from .. import memory
 from .._typing import Array, Matrix
 from .base import Operator
 
@@ -38,6 +39,12 @@ class Data(Operator):
     @cached_property
     def T(self) -> Data:
         return Data(self.X.T)
+
+    def in_single_precision(self) -> Data:
+        """A copy in float32; itself if it is that already, or if there is no room."""
+        if self.dtype == np.float32 or not memory.fits(self.values.nbytes / 2):
+            return self
+        return Data(self.X.astype(np.float32))
 
     def multiply(self, V: Array, out: Array) -> None:
         if self.is_sparse:

@@ -90,11 +90,20 @@ class LowRankGram(Gram):
         return LowRankGram(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]), diagonal)
 
     def in_single_precision(self) -> LowRankGram:
-        moderate = 1e-6 < self.largest < 1e6
-        if self.dtype == np.float32 or not self._cut or not moderate:
+        """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
+        if not 1e-6 < self.largest < 1e6 or self.mean >= 0.98 * self.largest:
+            return self
+        features = self.features.in_single_precision()
+        if features is self.features:
             return self
         diagonal = None if self.rest is None else self.diagonal.astype(np.float32)
-        return LowRankGram(self.features.X.astype(np.float32), diagonal, self.nonnegative)
+        return LowRankGram(features.X, diagonal, self.nonnegative)
+
+    @property
+    def mean(self) -> float:
+        """The mean entry, but for the diagonal δ: the squared length of the mean of Φ."""
+        mean = np.asarray(self.features.X.mean(axis=0), np.float64)
+        return float(mean @ mean)
 
     def smallest_distance(self) -> float:
         """Distances between samples are what they are: never negative."""

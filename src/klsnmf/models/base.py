@@ -63,6 +63,9 @@ class Model(Protocol):
     def products(self) -> Mapping[str, tuple[Operator, str]]:
         """The products the rules use: name -> (operator, factor it is multiplied with)."""
 
+    def in_single_precision(self) -> Model:
+        """The same problem for rough work in half the time; itself where there is no such thing."""
+
     def loss(self, s: State) -> float:
         """The objective."""
 

@@ -14,7 +14,8 @@ a quadratic in F, and the usual multiplicative rule for each never raises it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from .._typing import Array
 from ..grams import Operator
@@ -32,6 +33,10 @@ class GNMF(NMF):
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         return super().products() | {"AG": (self.graph, "G")}
+
+    def in_single_precision(self) -> Self:
+        rough = super().in_single_precision()
+        return rough if rough is self else replace(rough, graph=self.graph.in_single_precision())
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ (XF + αAGN²) / (G·FᵀF + αDeg·GN²)."""

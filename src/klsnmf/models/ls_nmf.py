@@ -12,8 +12,8 @@ Equation names are those of the paper. K ≥ 0 here; `signed` has the rules for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from .._typing import Array, Labels
 from ..devices import namespace
@@ -58,6 +58,10 @@ class LSNMF:
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         return {"KW": (self.K, "W"), "KG": (self.K, "G")}
+
+    def in_single_precision(self) -> Self:
+        K = self.K.in_single_precision()
+        return self if K is self.K else replace(self, K=K)
 
     def update_W(self, s: State) -> Array:
         """eq_update_W:  W ← W ∘ √( KG / (KW·GᵀG + λDG) )."""

@@ -10,8 +10,8 @@ The rules are those of Lee and Seung (2001), G first and then F with the new G.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class NMF:
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         return {"XF": (self.X, "F"), "XtG": (self.X.T, "G")}
+
+    def in_single_precision(self) -> Self:
+        X = self.X.in_single_precision()
+        return self if X is self.X else replace(self, X=X)
 
     def start(self, G: Array, F: Array) -> dict[str, Array]:  # (n, k), (p, k)
         """All factors, from coefficients and prototypes to begin with."""
@@ -98,6 +102,10 @@ class WNMF(NMF):
     @property
     def scale(self) -> float:
         return self.known
+
+    def in_single_precision(self) -> Self:
+        """Itself: the smallest weights of double precision would be zero in single."""
+        return self
 
     def update_G(self, s: State) -> Array:
         """G ← G ∘ (M∘X)F / (M∘GFᵀ)F."""

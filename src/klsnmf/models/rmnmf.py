@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -78,6 +79,10 @@ class RMNMF(NMF):
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         return {"AG": (self.graph, "G"), "AZ": (self.graph, "Z")}
+
+    def in_single_precision(self) -> Self:
+        """Itself: the equations hold to more digits than single precision has."""
+        return self
 
     def start(self, G: Array, F: Array) -> dict[str, Array]:
         """From the clusters that G names; F follows from them."""
