@@ -1,6 +1,6 @@
 """What each part of the method is worth: one thing changed at a time, on every data set.
 
-The default exchanges clusters of its starts. All other variants, but those that say so, are measured
+The default exchanges clusters of its starts. All other variants that do not say so are measured
 without that, so that each is one change away from "without regrouping".
 
 ``python -m benchmarks.ablation run`` adds rows to docs/results/ablation.csv, one a fit; rows that
