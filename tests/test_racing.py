@@ -109,8 +109,8 @@ def test_numbers_too_large_for_single_precision():
     """α of 1e40 has no float32; the starts are then told apart in double precision."""
     X = samples(2)
     model = models.GNMF(Data(X), binary_graph(X, 4), 1e40)
-    with np.errstate(all="ignore"):
-        found = raced([model] * 2, starts_of(model, X, 3, 2, seed=2), **HOW)
+    found = raced([model] * 2, starts_of(model, X, 3, 2, seed=2), **HOW)
+    assert len(found) == 2
     assert np.isfinite([one.objective for one in found]).all()
 
 
@@ -132,6 +132,38 @@ def test_stopped_in_the_race(method):
     assert model.n_iter_ == 5
     assert "stopped by the callback" in model.verdict_
     assert model.G_.dtype == model.components_.dtype == np.float64
+
+
+@pytest.mark.usefixtures("always")
+def test_stopped_after_the_race():
+    """What the race has found is better than the first steps of the winner once more."""
+    X = samples(4)
+    model = models.NMF(Data(X))
+    starts = starts_of(model, X, 3, 4, seed=4)
+    (found,) = raced([model] * 4, starts, callback=lambda progress: progress.fits == 1, **HOW)
+    assert found.status is Status.STOPPED
+    assert found.verdict == "stopped by the callback"
+    assert found.factors["G"].dtype == np.float64
+    (whole,) = raced([model] * 4, starts, **HOW)
+    assert found.objective == pytest.approx(whole.objective, rel=1e-3)
+    assert found.n_iter == whole.n_iter
+
+
+@pytest.mark.usefixtures("always")
+def test_stopped_when_all_have_converged():
+    """The last word of a callback counts, even if there was nothing left to stop."""
+    X = samples(5)
+    model = models.NMF(Data(X))
+    starts = starts_of(model, X, 3, 2, seed=5)
+    heard = []
+
+    def stop(progress):
+        heard.append(progress.phase)
+        return progress.running == 0
+
+    found = raced([model] * 2, starts, callback=stop, max_iter=2000, tol=1e-2)
+    assert set(heard) == {"race"}
+    assert {one.status for one in found} == {Status.CONVERGED}
 
 
 @pytest.mark.usefixtures("always")
