@@ -19,8 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from klsnmf import METHODS, __version__
+from klsnmf.commands.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
 from klsnmf.experiments import behaviour, claims, convergence, cost, pages, protocol, tables
 from klsnmf.experiments.figures import by_lam, by_radius, draw_convergence, draw_graph_weights
@@ -547,6 +549,31 @@ def test_a_missing_set_is_named_with_what_to_do(tmp_path):
     assert done.returncode == 1
     assert "jaffe is not in" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_rest_goes_on_when_a_set_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "TABLES", {"jaffe": TABLES["jaffe"], "small": SMALL})
+    monkeypatch.setitem(pages.TABLES, "small", SMALL)
+    out = tmp_path / "out"
+    where = ["--data-home", str(tmp_path), "--out", str(out)]
+    done = CliRunner().invoke(reproduce, ["jaffe", "small", *where, "--no-figures", "--quiet"])
+    assert done.exit_code == 1
+    assert "jaffe is not in" in done.output
+    assert len(store_of(SMALL, out, None).rows()) == 2 * 2 * (1 + 2 + 2 * 3)
+    assert (out / "tables" / "small.md").exists()
+    assert not (out / "tables" / "jaffe.md").exists()
+
+
+def test_foreign_rows_of_any_table_are_refused_before_the_work(whole, tmp_path):
+    """Not after hours, when the pages are written."""
+    store = store_of(TABLES["jaffe"], tmp_path, None)
+    (row, *_) = store_of(SMALL, whole, None).rows()
+    cell = Cell("jaffe", 2, 0, "KMeans", ())
+    store.write(cell, [dataclasses.replace(row, set="jaffe", method="KMeans", version="0.0.9")])
+    done = command("--quick", "--column", "KMeans", "-N", 2, "--out", tmp_path)
+    assert done.returncode == 1
+    assert "version 0.0.9" in done.stderr
+    assert not list((tmp_path / "rows").glob("quick*"))
 
 
 def test_pages_are_about_the_whole_folder_and_need_no_data(whole, tmp_path, monkeypatch):

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, SemiNMF, models, racing
+from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, SemiNMF, memory, models, racing
 from klsnmf.grams import Data, DenseGram, LowRankGram
 from klsnmf.graphs import binary_graph
+from klsnmf.models import gnmf
 from klsnmf.racing import raced
 from klsnmf.solver import Status, solve
 
@@ -24,6 +25,7 @@ HOW = {"max_iter": 40, "tol": 0}
 def always(monkeypatch):
     """A race however small the problem is."""
     monkeypatch.setattr(racing, "WORTH", 0)
+    monkeypatch.setattr(racing, "FEWEST", 2)
 
 
 def samples(seed, n=60, p=12):
@@ -66,6 +68,7 @@ def test_the_winner_is_fitted_as_if_alone(method, seed):
     starts = starts_of(model, X, 3, 4, seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(racing, "WORTH", 0)
+        patch.setattr(racing, "FEWEST", 2)
         (found,) = raced([model] * 4, starts, **HOW)
     alone = [solve([model], [start], **HOW)[0] for start in starts]
     ends = [one.objective for one in alone]
@@ -105,13 +108,79 @@ def test_what_single_precision_cannot_tell_is_told_in_double():
 
 
 @pytest.mark.usefixtures("always")
-def test_numbers_too_large_for_single_precision():
-    """α of 1e40 has no float32; the starts are then told apart in double precision."""
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("offset", [1, 4, 10, 100])
+def test_samples_far_from_zero(offset, seed):
+    """Most of ‖X‖² is their mean: of what tells starts apart float32 has few digits, or none."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((6, 40))[rng.integers(6, size=100)] + 0.05 * rng.random((100, 40)) + offset
+    model = models.NMF(Data(X))
+    starts = starts_of(model, X, 6, 6, seed)
+    how = {"max_iter": 800, "tol": 1e-4}
+    found = min(one.objective for one in raced([model] * 6, starts, **how))
+    whole = min(one.objective for one in solve([model] * 6, starts, **how))
+    assert found <= whole * 1.01
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("alpha", [1.0, 1e4, 1e7, 1e40])
+def test_a_strong_graph(alpha):
+    """In float32 the graph term is rounding, or infinite: then all starts are fitted in double."""
     X = samples(2)
+    model = models.GNMF(Data(X), binary_graph(X, 4), alpha)
+    starts = starts_of(model, X, 3, 4, seed=2)
+    found = min(one.objective for one in raced([model] * 4, starts, **HOW))
+    whole = min(one.objective for one in solve([model] * 4, starts, **HOW))
+    assert np.isfinite(found)
+    assert found <= whole * 1.001
+
+
+@pytest.mark.usefixtures("always")
+def test_no_room_for_a_race(monkeypatch):
+    X = samples(3) - 0.3
+    model = models.SignedLSNMF(DenseGram(X @ X.T))
+    starts = starts_of(model, X, 3, 3, seed=3)
+    assert model.products()["PW"][0] is model.K.positive  # which is there from now on
+    room = iter([10**9])  # for K in single precision, and not for its positive part
+    monkeypatch.setattr(memory, "available", lambda: next(room, 0))
+    assert len(raced([model] * 3, starts, **HOW)) == 3
+    assert next(room, None) is None
+
+
+@pytest.mark.usefixtures("always")
+def test_stopped_in_a_race_that_single_precision_cannot_run(monkeypatch):
+    """Numbers that overflow are not the best so far."""
+    X = samples(4)
     model = models.GNMF(Data(X), binary_graph(X, 4), 1e40)
-    found = raced([model] * 2, starts_of(model, X, 3, 2, seed=2), **HOW)
-    assert len(found) == 2
-    assert np.isfinite([one.objective for one in found]).all()
+    monkeypatch.setattr(gnmf, "_MOST_GRAPH", np.inf)
+    heard = []
+
+    def stop(progress):
+        heard.append(progress.phase)
+        return True
+
+    (found,) = raced([model] * 3, starts_of(model, X, 3, 3, seed=4), callback=stop, **HOW)
+    assert heard[0] == "race"
+    assert np.isfinite(found.objective)
+    assert all(np.isfinite(V).all() for V in found.factors.values())
+
+
+@pytest.mark.usefixtures("always")
+def test_stopped_after_a_race_without_a_winner():
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.random(40), rng.random(30))
+    model = models.NMF(Data(X))
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        return progress.phase != "race"
+
+    starts = starts_of(model, X, 2, 3, seed=0)
+    (found,) = raced([model] * 3, starts, callback=stop, max_iter=400, tol=1e-4)
+    best = min(progress.objective for progress in calls)
+    assert found.objective <= 2 * best
+    assert found.status is Status.STOPPED
 
 
 @pytest.mark.parametrize("method", [WNMF, ONMF, SemiNMF, GNMF, CNMF, KNMF])
@@ -198,7 +267,7 @@ def test_status_of_the_winner():
     """A race that has converged does not end the fit of the winner early."""
     X = samples(3, 300, 200)
     model = models.NMF(Data(X))
-    starts = starts_of(model, X, 20, 3, seed=3)
+    starts = starts_of(model, X, 20, racing.FEWEST, seed=3)
     assert racing.work(model, starts[0]) >= racing.WORTH
-    (found,) = raced([model] * 3, starts, max_iter=500, tol=1e-3)
+    (found,) = raced([model] * len(starts), starts, max_iter=500, tol=1e-3)
     assert found.status is Status.CONVERGED

@@ -54,9 +54,9 @@ class WNMF(Factorization):
         Where to start: labels from k-means on X, random numbers, or a pair of arrays of shape
         (n_samples, n_clusters) and (n_features, n_clusters).
     n_init : int, default=10
-        Number of starts, fitted side by side; the lowest objective is kept. Where X is large and in
-        double precision, the starts compete in single precision, and the best is fitted in double:
-        a callback hears of the phases "race" and "steps".
+        Number of starts, fitted side by side; the lowest objective is kept. Where X is large, dense
+        and in double precision, and single precision suffices to tell the starts apart, they
+        compete in it, and the best is fitted in double: a callback hears of a phase "race" first.
     max_iter : int, default=1000
     tol : float, default=1e-4
         A fit has converged when its objective changes by less than this share of itself over

@@ -2,102 +2,117 @@
 
 Which of ten starts ends lowest shows in the first digits of the objective, and single precision
 tells those in half the time. The winner is fitted again from its start, so a fit of many starts
-ends exactly as a fit from that start alone.
+ends exactly as a fit from that start alone. Where little is left of the objective, single precision
+has no digits of it: then all starts are fitted in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ._typing import Array
+from .memory import NotEnoughMemory
 from .models import Model
 from .solver import Callback, Progress, Solution, Status, solve
 
-#: Operations of the products of an iteration below which precision hardly changes their time.
-WORTH = 1e6
+#: With fewer starts, or fewer operations in the products of an iteration, a race gains nothing.
+FEWEST = 6
+WORTH = 4e6
 
-#: Objectives that differ by less than this are equal, in units of their rounding error.
+#: Objectives that differ by less than so many rounding errors are equal.
 EQUAL = 10
 
-#: An objective below this, in the same unit, is mostly rounding error itself.
-TOLD = 100
+#: The share of itself to which an objective must be known; the tolerance, where there is one.
+KNOWN = 1e-4
 
 
 def raced(
     models: Sequence[Model],
     starts: Sequence[Mapping[str, Array]],
     *,
+    tol: float,
     callback: Callback | None = None,
     **how: Any,
 ) -> list[Solution]:
     """As `solve` for fits that differ in their start alone, but only the winner's solution.
 
     All of them, where single precision cannot tell which start is best, or would save no time.
-    A callback hears of the competition first. Once it says stop, the best so far is returned.
+    A callback hears of the race first. Once it says stop, the best so far is returned.
     """
-    heard = _Ear(callback)
-    tried = _tried(models[0], starts, callback=heard, **how)
-    if heard.stop:
-        return _in_precision_of(starts, tried)
-    winner = _winner(tried, models[0].scale)
-    if winner is None:
-        return solve(models, starts, callback=callback, **how)
-    (found,) = solve(models[:1], [starts[winner]], callback=callback, **how)
-    if found.status is Status.STOPPED and tried[winner].objective < found.objective:
-        found = replace(tried[winner], status=found.status, verdict=found.verdict)
-        return _in_precision_of(starts, [found])
-    return [found]
+    blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
+    umpire = _Umpire(callback, least=blur / (tol or KNOWN))
+    tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
+    if tried and not umpire.undecided:
+        starts = [starts[_winner(tried, blur)]]
+    if umpire.stop and _sound(tried):
+        return [_lowest(tried)]
+    hearer = umpire.heard if callback else None
+    found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
+    if any(one.status is Status.STOPPED for one in found):
+        why = found[0].verdict
+        return [replace(_lowest([*found, *tried]), status=Status.STOPPED, verdict=why)]
+    return found
 
 
 @dataclass
-class _Ear:
-    """A callback, and whether it ever said stop."""
+class _Umpire:
+    """Hears what the callback hears, and sees when the race cannot be decided.
+
+    The objective falls: as soon as its lowest value is below ``least``, single precision no longer
+    knows it well enough.
+    """
 
     callback: Callback | None
+    least: float
     stop: bool = False
+    undecided: bool = False
 
-    def __call__(self, progress: Progress) -> bool:
-        self.stop |= bool(self.callback and self.callback(progress))
+    def heard(self, progress: Progress) -> bool:
+        self.stop = self.stop or bool(self.callback and self.callback(progress))
         return self.stop
+
+    def hears(self, progress: Progress) -> bool:
+        self.undecided = not progress.objective > self.least  # NaN is not
+        return self.heard(progress) or self.undecided
 
 
 def _tried(model: Model, starts: Sequence[Mapping[str, Array]], **how: Any) -> list[Solution]:
-    """The fits in single precision; none where there is nothing to gain."""
-    if len(starts) == 1 or work(model, starts[0]) < WORTH:
+    """The fits in single precision; none where there is nothing to gain, or no room."""
+    if len(starts) < FEWEST or work(model, starts[0]) < WORTH:
         return []
     # What is too large for single precision drops out of the race, and nobody need hear of it.
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(NotEnoughMemory):
         rough = model.in_single_precision()
-        if rough is model:
-            return []
-        light = [{name: V.astype(np.float32) for name, V in start.items()} for start in starts]
-        return solve([rough] * len(light), light, **{**how, "phase": "race"})
+        if rough is not model:
+            light = [{name: V.astype(np.float32) for name, V in start.items()} for start in starts]
+            tried = solve([rough] * len(light), light, **{**how, "phase": "race"})
+            return [_like(starts[0], one) for one in tried]
+    return []
 
 
-def _winner(tried: Sequence[Solution], scale: float) -> int | None:
-    """The place of the lowest objective; None where rounding may be all that it is."""
-    rounding = float(np.finfo(np.float32).eps) * scale
-    ends = [np.inf if one.status is Status.COLLAPSED else one.objective for one in tried]
-    lowest = min(ends, default=np.inf)
-    if not TOLD * rounding < lowest < np.inf:
-        return None
-    # The first of those that are equal, so that rounding does not decide.
-    return next(place for place, end in enumerate(ends) if end <= lowest + EQUAL * rounding)
+def _like(start: Mapping[str, Array], one: Solution) -> Solution:
+    """The solution in the precision of the start."""
+    factors = {name: V.astype(start[name].dtype) for name, V in one.factors.items()}
+    return replace(one, factors=factors)
 
 
-def _in_precision_of(
-    starts: Sequence[Mapping[str, Array]], found: Sequence[Solution]
-) -> list[Solution]:
-    return [
-        replace(
-            one, factors={name: V.astype(starts[0][name].dtype) for name, V in one.factors.items()}
-        )
-        for one in found
-    ]
+def _sound(solutions: Sequence[Solution]) -> list[Solution]:
+    return [one for one in solutions if one.status is not Status.COLLAPSED]
+
+
+def _lowest(solutions: Sequence[Solution]) -> Solution:
+    return min(_sound(solutions) or solutions, key=lambda one: one.objective)
+
+
+def _winner(tried: Sequence[Solution], blur: float) -> int:
+    """The first of the lowest, but for rounding, so that rounding does not decide."""
+    end = _lowest(tried).objective + blur
+    return next(i for i, one in enumerate(tried) if _sound([one]) and one.objective <= end)
 
 
 def work(model: Model, start: Mapping[str, Array]) -> float:

@@ -28,8 +28,7 @@ _PARTS = 100_000
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproduction"),
-    show_default=True,
+    show_default="reproduction, or reproduction-quick",
     help="The folder of the results. Rows that are there are not made again.",
 )
 @click.option("-N", "sizes", type=int, multiple=True, help="Only this number of classes.")
@@ -46,7 +45,7 @@ _PARTS = 100_000
 def reproduce(
     names: Sequence[str],
     quick: bool,
-    out: Path,
+    out: Path | None,
     sizes: Sequence[int],
     columns: Sequence[str],
     processes: int | None,
@@ -68,6 +67,7 @@ def reproduce(
         if not quiet:
             click.echo(text, err=True)
 
+    out = out or Path("reproduction-quick" if quick else "reproduction")
     asked = _tables(names, quick)
     known = {trial.column for table in asked.values() for trial in table.trials}
     if wrong := sorted(set(columns) - known):
@@ -87,6 +87,7 @@ def reproduce(
     missing = {} if no_run else _missing(needed, home)
     for message in missing.values():
         say(message)
+    pages.require_own_rows(out, home)
     here = {name: table for name, table in asked.items() if table.dataset not in missing}
 
     begun = time.perf_counter()

@@ -147,14 +147,18 @@ def draw_graph_weights(rows: Mapping[str, Sequence[Row]], path: Path) -> None:
 
 
 def draw_samples(data: Samples, name: str, folder: Path) -> Path:
-    """Five images of each of up to ten classes. Pictures of people go to a folder of their own."""
+    """Five images of each of ten classes, from the first to the last.
+
+    Pictures of people go to a folder of their own.
+    """
     if name not in PUBLIC:
         folder = folder / "people"
         folder.mkdir(parents=True, exist_ok=True)
         # So that they are not published by accident.
         (folder / ".gitignore").write_text("*\n")
     path = folder / f"samples-{name}.png"
-    shown = np.unique(data.y)[:10]
+    classes = np.unique(data.y)
+    shown = classes[np.linspace(0, len(classes) - 1, min(10, len(classes))).round().astype(int)]
     height, width = data.image_shape
     gap = max(1, width // 20)
     cells = np.full((5, height + gap, len(shown), width + gap), np.nan, np.float32)

@@ -44,6 +44,14 @@ def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> 
     )
 
 
+def require_own_rows(folder: Path, data_home: str | None) -> None:
+    """Refuse a folder with rows of another version or protocol, before any work is done in it."""
+    for table in tables_in(folder).values():
+        store_of(table, folder, data_home).rows()
+    convergence.read(folder, data_home)
+    cost.read(folder)
+
+
 def tables_in(folder: Path) -> dict[str, Table]:
     """The tables that a folder of results has rows of."""
     return {
@@ -135,7 +143,9 @@ def _times(rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:
     """What is in the folder, the command that made it, how long that took, and with what."""
-    asked = " ".join("--quick" if name == QUICK.name else name for name in chosen)
+    asked = ["--quick" if name == QUICK.name else name for name in chosen]
+    if {**TABLES, **GRIDS}.keys() <= chosen.keys():
+        asked = []  # all there is, with the convergence of Yale and the cost of an iteration
     numbers = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
     libraries = ", ".join(f"{name} {module.__version__}" for name, module in numbers.items())
     minutes = {name: sum(float(row.seconds) for row in found) / 60 for name, found in rows.items()}
@@ -146,7 +156,7 @@ def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> s
             "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
             "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
             "",
-            f"    klsnmf reproduce {asked} --out THIS_FOLDER",
+            f"    klsnmf reproduce {' '.join([*asked, '--out'])} THIS_FOLDER",
             "",
             "`klsnmf reproduce --no-run --out THIS_FOLDER` writes the pages again from the rows.",
             "",

@@ -79,7 +79,7 @@ class Store:
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells that have no rows yet."""
-        done = {_cell(row).key for row in self.rows()}
+        done = {cell_of(row).key for row in self.rows()}
         return [cell for cell in cells if cell.key not in done]
 
     def write(self, cell: Cell, rows: Sequence[Row]) -> None:
@@ -90,7 +90,7 @@ class Store:
         # In this order: rows that another process packs meanwhile are seen twice, not missed.
         loose = self._read_all(sorted(self.loose.glob("*.csv")))
         packed = self._read_all(sorted(self.folder.glob(f"{self.table}-[0-9][0-9][0-9].csv.gz")))
-        return list({(_cell(row), row.parameters): row for row in [*packed, *loose]}.values())
+        return list({(cell_of(row), row.parameters): row for row in [*packed, *loose]}.values())
 
     def pack(self) -> None:
         """The rows of each N in one compressed file."""
@@ -166,7 +166,7 @@ def _row(record: Mapping[str, str]) -> Row:
     return Row(**{name: int(v) if name in _INTEGERS else v for name, v in record.items()})  # type: ignore[arg-type]
 
 
-def _cell(row: Row) -> Cell:
+def cell_of(row: Row) -> Cell:
     """The cell that a row comes from: values of λ and ways to read labels share one."""
     told = json.loads(row.parameters)
     setting = tuple((name, value) for name, value in told.items() if name not in ("lam", "labels"))

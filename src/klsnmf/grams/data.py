@@ -41,8 +41,11 @@ class Data(Operator):
         return Data(self.X.T)
 
     def in_single_precision(self) -> Data:
-        """A copy in float32; itself if it is that already, or if there is no room."""
-        if self.dtype == np.float32 or not memory.fits(self.values.nbytes / 2):
+        """A copy in float32; itself if it is that already, or sparse, or if there is no room.
+
+        Products with a sparse matrix take the time of its indices, whatever the precision.
+        """
+        if self.dtype == np.float32 or self.is_sparse or not memory.fits(self.values.nbytes / 2):
             return self
         return Data(self.X.astype(np.float32))
 

@@ -23,6 +23,9 @@ from ..graphs import Graph
 from .base import State, column_inner, dot, flushed, scaled
 from .nmf import FF, GG, NMF
 
+#: α times the mean degree up to which single precision tells fits apart.
+_MOST_GRAPH = 10.0
+
 
 @dataclass(frozen=True)
 class GNMF(NMF):
@@ -35,6 +38,9 @@ class GNMF(NMF):
         return super().products() | {"AG": (self.graph, "G")}
 
     def in_single_precision(self) -> Self:
+        """Itself where the graph counts most: GᵀLG is a difference of numbers that large."""
+        if self.alpha * float(self.graph.degrees.mean()) > _MOST_GRAPH:
+            return self
         rough = super().in_single_precision()
         return rough if rough is self else replace(rough, graph=self.graph.in_single_precision())
 
