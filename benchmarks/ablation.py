@@ -386,15 +386,7 @@ def left_out(values: Any, sets: list[str]) -> list[str]:
             for v in [best, DEFAULT, *plain]
         ]
         lines.append(f"| {name} | {best} | {' | '.join(cells)} |")
-    dropped, left = survivors(accuracies, rules, plain)
-    return [
-        *lines,
-        "",
-        "What is chosen and falls behind a plain tool on the set left out, in accuracy, does not "
-        "survive. It is dropped, and what is best on the others is chosen again, until all that "
-        f"are chosen win. Dropped, in this order: {', '.join(dropped) or 'none'}. Chosen in the "
-        f"end, with one set or another left out: {', '.join(left) or 'none'}.",
-    ]
+    return lines
 
 
 def chosen(accuracies: dict[str, Any], rules: list[str]) -> list[str]:
@@ -406,20 +398,6 @@ def chosen(accuracies: dict[str, Any], rules: list[str]) -> list[str]:
         max(rules, key=lambda rule, place=place: sums[rule][place])
         for place in range(len(sums[rules[0]]))
     ]
-
-
-def survivors(
-    accuracies: dict[str, Any], rules: list[str], plain: list[str]
-) -> tuple[list[str], list[str]]:
-    """The rules that lose on a set they were chosen without, as they go; and who is chosen then."""
-    least = np.max([accuracies[name] for name in plain], axis=0)
-    dropped: list[str] = []
-    while True:
-        best = chosen(accuracies, [rule for rule in rules if rule not in dropped])
-        lost = [rule for place, rule in enumerate(best) if accuracies[rule][place] < least[place]]
-        if not lost:
-            return dropped, list(dict.fromkeys(best))
-        dropped += dict.fromkeys(lost)
 
 
 def main() -> None:

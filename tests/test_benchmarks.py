@@ -214,14 +214,7 @@ def test_a_job_that_cannot_be_done_is_an_error(tmp_path):
         page.start("measure", cases.fit("fit", 10, 1, "nothing", "KLSNMF"), tmp_path, None)
 
 
-def test_rules_that_lose_on_the_set_left_out_do_not_survive():
-    accuracies = {
-        "plain": np.array([50.0, 50.0, 50.0]),
-        "lucky": np.array([99.0, 99.0, 40.0]),  # the best of all, if the third set is not seen
-        "worse": np.array([60.0, 60.0, 45.0]),
-        "steady": np.array([59.0, 59.0, 59.0]),
-    }
-    rules = ["lucky", "worse", "steady"]
-    assert ablation.chosen(accuracies, rules) == ["lucky", "lucky", "lucky"]
-    assert ablation.survivors(accuracies, rules, ["plain"]) == (["lucky", "worse"], ["steady"])
-    assert ablation.survivors(accuracies, ["worse"], ["plain"]) == (["worse"], [])
+def test_who_is_chosen_without_a_set():
+    accuracies = {"lucky": np.array([99.0, 99.0, 40.0]), "steady": np.array([59.0, 59.0, 99.0])}
+    assert ablation.chosen(accuracies, ["lucky", "steady"]) == ["steady", "steady", "lucky"]
+    assert ablation.chosen(accuracies, []) == []
