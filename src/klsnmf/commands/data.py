@@ -68,6 +68,7 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
         show_json(record)
         return
     original = record.pop("original") or {}
+    record["path"] = record["path"] or "not here"
     record |= {f"original {key}": value for key, value in original.items()}
     show_table(
         ["field", "value"],
