@@ -47,15 +47,16 @@ def raced(
     blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
     umpire = _Umpire(callback, least=blur / (tol or KNOWN))
     tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
-    if tried and not umpire.undecided:
+    sound = _sound(tried)
+    if sound and umpire.stop:
+        return sound
+    if sound and not umpire.undecided:
         starts = [starts[_winner(tried, blur)]]
-    if umpire.stop and _sound(tried):
-        return [_lowest(tried)]
     hearer = umpire.heard if callback else None
     found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
-    if any(one.status is Status.STOPPED for one in found):
-        why = found[0].verdict
-        return [replace(_lowest([*found, *tried]), status=Status.STOPPED, verdict=why)]
+    stopped = [one for one in found if one.status is Status.STOPPED]
+    if sound and stopped and _lowest(sound).objective < _lowest(found).objective:
+        return [replace(_lowest(sound), status=Status.STOPPED, verdict=stopped[0].verdict)]
     return found
 
 
