@@ -249,7 +249,6 @@ def test_the_callback_hears_of_both_parts():
 def test_no_race_without_a_gain(monkeypatch):
     """One start, single precision, weights, and equations to more digits than float32 has."""
     X, _ = blobs(60, 3, 8, 0)
-
     gap = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     heard = []
     options = {"random_state": 0, "init": "random", "max_iter": 3, "callback": heard.append}

@@ -33,7 +33,7 @@ from .models.new_samples import NewSamples
 from .progress import steps
 from .racing import raced
 from .reading import Reading, lost_with_most, read_labels
-from .solver import Callback, Solution, Status
+from .solver import Callback, Solution, Status, lowest
 
 
 class Factorization(
@@ -218,7 +218,7 @@ class Factorization(
             callback=listener(self),
             phase="steps",
         )
-        best = min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
+        best = lowest(solutions)
         G, H = model.factorization(best.factors)
         labels = lost_with_most(best.labels, G)
         with np.errstate(over="ignore", invalid="ignore"):

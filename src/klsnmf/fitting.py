@@ -19,7 +19,7 @@ from .inits import BY_LABELS, Start, by_appearance, factors_of_labels, labels_of
 from .models.base import lengths
 from .progress import steps
 from .regrouping import regrouped
-from .solver import Callback, Progress, Solution, Status, solve
+from .solver import Callback, Progress, Solution, Status, lowest, solve
 from .threads import threads_for
 
 #: A step of the way: its name, and what makes its model from K and λ.
@@ -174,13 +174,7 @@ def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
         [start.factors for start in problem.starts] * len(lams),
         [lam for lam in lams for _ in range(count)],
     )
-    return [
-        min(
-            solutions[first : first + count],
-            key=lambda solution: (solution.status is Status.COLLAPSED, solution.objective),
-        )
-        for first in range(0, len(solutions), count)
-    ]
+    return [lowest(solutions[first : first + count]) for first in range(0, len(solutions), count)]
 
 
 def _run_phases(

@@ -18,7 +18,7 @@ import numpy as np
 from ._typing import Array
 from .memory import NotEnoughMemory
 from .models import Model
-from .solver import Callback, Progress, Solution, Status, solve
+from .solver import Callback, Progress, Solution, Status, lowest, solve
 
 #: With fewer starts, or fewer operations in the products of an iteration, a race gains nothing.
 FEWEST = 6
@@ -47,16 +47,20 @@ def raced(
     blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
     umpire = _Umpire(callback, least=blur / (tol or KNOWN))
     tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
-    sound = _sound(tried)
+    sound = [one for one in tried if one.status is not Status.COLLAPSED]
     if sound and umpire.stop:
-        return sound
+        return [_like(starts[0], lowest(sound))]
     if sound and not umpire.undecided:
-        starts = [starts[_winner(tried, blur)]]
+        # The first of those that are equal, so that rounding does not decide.
+        end = lowest(sound).objective + blur
+        first = next(one for one in sound if one.objective <= end)
+        starts = [start for start, one in zip(starts, tried, strict=True) if one is first]
     hearer = umpire.heard if callback else None
     found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
     stopped = [one for one in found if one.status is Status.STOPPED]
-    if sound and stopped and _lowest(sound).objective < _lowest(found).objective:
-        return [replace(_lowest(sound), status=Status.STOPPED, verdict=stopped[0].verdict)]
+    if sound and stopped and lowest(sound).objective < lowest(found).objective:
+        best = _like(starts[0], lowest(sound))
+        return [replace(best, status=Status.STOPPED, verdict=stopped[0].verdict)]
     return found
 
 
@@ -91,8 +95,7 @@ def _tried(model: Model, starts: Sequence[Mapping[str, Array]], **how: Any) -> l
         rough = model.in_single_precision()
         if rough is not model:
             light = [{name: V.astype(np.float32) for name, V in start.items()} for start in starts]
-            tried = solve([rough] * len(light), light, **{**how, "phase": "race"})
-            return [_like(starts[0], one) for one in tried]
+            return solve([rough] * len(light), light, **{**how, "phase": "race"})
     return []
 
 
@@ -100,20 +103,6 @@ def _like(start: Mapping[str, Array], one: Solution) -> Solution:
     """The solution in the precision of the start."""
     factors = {name: V.astype(start[name].dtype) for name, V in one.factors.items()}
     return replace(one, factors=factors)
-
-
-def _sound(solutions: Sequence[Solution]) -> list[Solution]:
-    return [one for one in solutions if one.status is not Status.COLLAPSED]
-
-
-def _lowest(solutions: Sequence[Solution]) -> Solution:
-    return min(_sound(solutions) or solutions, key=lambda one: one.objective)
-
-
-def _winner(tried: Sequence[Solution], blur: float) -> int:
-    """The first of the lowest, but for rounding, so that rounding does not decide."""
-    end = _lowest(tried).objective + blur
-    return next(i for i, one in enumerate(tried) if _sound([one]) and one.objective <= end)
 
 
 def work(model: Model, start: Mapping[str, Array]) -> float:

@@ -81,6 +81,11 @@ class Solution:
         return len(np.unique(to_host(self.labels)))
 
 
+def lowest(solutions: Sequence[Solution]) -> Solution:
+    """The one with the lowest objective, of those that did not collapse if any."""
+    return min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
+
+
 @dataclass(frozen=True)
 class Standing:
     """Where one fit of a batch stands after an iteration: all that it takes to go on.

@@ -15,7 +15,7 @@ def winner(model, starts, **how):
     for start in starts:
         light = {name: V.astype(np.float32) for name, V in start.items()}
         ends.append(solve([rough], [light], **how)[0].objective)
-    if min(ends) < 100 * rounding:
+    if min(ends) <= 10 * rounding / (how["tol"] or 1e-4):
         return None
     for place, end in enumerate(ends):
         if end <= min(ends) + 10 * rounding:
