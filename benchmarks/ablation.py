@@ -1,7 +1,8 @@
 """What each part of the method is worth: one thing changed at a time, on every data set.
 
-The default exchanges clusters of its starts. All other variants that do not say so are measured
-without that, so that each is one change away from "without regrouping".
+The default weighs links by shared neighbours and exchanges clusters of its starts. Most variants
+are measured without either, so that each is one change away from "without both"; those whose names
+begin with "default" are one change away from the default.
 
 ``python -m benchmarks.ablation run`` adds rows to docs/results/ablation.csv, one a fit; rows that
 are there already are not made again, so it can be stopped and started. ``python -m
@@ -48,7 +49,13 @@ COLUMNS = ["set", "variant", "seed", "accuracy", "nmi", "seconds", "version"]
 #: From the quickest to the slowest.
 SETS = ["jaffe", "yale", "pix", "digits", "semeion", "alphadigit", "faces94"]
 DEFAULT = "default"
-BASE = "without regrouping"
+BASE = "without both"
+
+
+class PlainLinks(KLSNMF):
+    """Neighbours are linked by how far apart they are, whatever else they are linked with."""
+
+    _weighs_links = False
 
 
 class FreeG(KLSNMF):
@@ -57,7 +64,11 @@ class FreeG(KLSNMF):
     orthogonal = False
 
 
-class PlainAverage(KLSNMF):
+class PlainFreeG(FreeG, PlainLinks):
+    """Both."""
+
+
+class PlainAverage(PlainLinks):
     """Several kernels of equal weight, scaled as where weights are learned."""
 
     def _mixture(self, *args: Any) -> Mixture:
@@ -67,23 +78,32 @@ class PlainAverage(KLSNMF):
         return mixture
 
 
-def fitted(make: type = KLSNMF, **params: Any) -> Callable[[Any, int, int], Any]:
-    """The labels of an estimator as a function of the samples, the number of clusters, a seed."""
-    params = {"regroup": False, **params}
+#: A way to labels: a function of the samples, the number of clusters, and a seed.
+Way = Callable[[Any, int, int], Any]
+
+
+def default(make: type = KLSNMF, **params: Any) -> Way:
+    """The default but for some parameters."""
     return lambda X, k, seed: make(k, random_state=seed, **params).fit(X).labels_
 
 
-def with_lam(share: float, **params: Any) -> Callable[[Any, int, int], Any]:
+def fitted(make: type = PlainLinks, **params: Any) -> Way:
+    """The same without shared neighbours and without regrouping."""
+    return default(make, **{"regroup": False, **params})
+
+
+def with_lam(share: float, way: Callable[..., Way] = fitted, **params: Any) -> Way:
     """λ as a share of λ*; the default is 1 %."""
+    make = KLSNMF if way is default else PlainLinks
 
     def labels(X: Any, k: int, seed: int) -> Any:
-        auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, regroup=False, **params).fit(X)
-        return fitted(lam=100 * share * auto.lam_, **params)(X, k, seed)
+        auto = make(k, random_state=seed, n_init=2, max_iter=1, regroup=False, **params).fit(X)
+        return way(make, lam=100 * share * auto.lam_, **params)(X, k, seed)
 
     return labels
 
 
-def start_alone(way: str) -> Callable[[Any, int, int], Any]:
+def start_alone(way: str) -> Way:
     """The labels of a start, before any step; of many the one with the lowest objective."""
 
     def labels(X: Any, k: int, seed: int) -> Any:
@@ -118,7 +138,7 @@ def consensus(X: Any, k: int, seed: int) -> Any:
 
 def from_large_lam(X: Any, k: int, seed: int) -> Any:
     """λ = 30 % of λ* at first, then 10, 3 and 1 %, each from where the last one ended."""
-    auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, regroup=False).fit(X).lam_
+    auto = PlainLinks(k, random_state=seed, n_init=2, max_iter=1, regroup=False).fit(X).lam_
     labels = fitted(lam=30 * auto)(X, k, seed)
     for share in (10, 3, 1):
         labels = fitted(lam=share * auto, init=factors_of_labels(labels, k))(X, k, seed)
@@ -126,9 +146,11 @@ def from_large_lam(X: Any, k: int, seed: int) -> Any:
 
 
 #: Question -> variant -> the labels it finds.
-QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
+QUESTIONS: dict[str, dict[str, Way]] = {
     "The defaults and plain tools": {
-        DEFAULT: fitted(regroup=True),
+        DEFAULT: default(),
+        "without regrouping": default(regroup=False),
+        "without shared neighbours": default(PlainLinks),
         BASE: fitted(),
         "KMeans(n_init=10)": lambda X, k, seed: (
             KMeans(k, n_init=10, random_state=seed).fit(X).labels_
@@ -136,6 +158,20 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "SpectralClustering(nearest_neighbors)": lambda X, k, seed: (
             SpectralClustering(k, affinity="nearest_neighbors", random_state=seed).fit(X).labels_
         ),
+    },
+    "One thing changed in the default": {
+        "default, λ = 0": default(lam=0.0),
+        "default, λ = 5 % of λ*": with_lam(0.05, default),
+        "default, λ = 30 % of λ*": with_lam(0.3, default),
+        "default, solver paper": default(solver="paper"),
+        "default, solver soft": default(solver="soft"),
+        "default, solver exact": default(solver="exact"),
+        "default, G free": default(FreeG),
+        "default, raw rows": default(row_norm=None),
+        "default, spectral starts only": default(init="spectral"),
+        "default, k-means starts only": default(init="kmeans"),
+        "default, 5 neighbours": default(n_neighbors=5),
+        "default, 20 neighbours": default(n_neighbors=20),
     },
     "Does learning local similarity help?": {
         "λ = 0": fitted(lam=0.0),
@@ -156,7 +192,7 @@ QUESTIONS: dict[str, dict[str, Callable[[Any, int, int], Any]]] = {
         "paper": fitted(solver="paper"),
         "soft": fitted(solver="soft"),
         "exact": fitted(solver="exact"),
-        "G free (no orthogonality)": fitted(FreeG),
+        "G free (no orthogonality)": fitted(PlainFreeG),
     },
     "Which starts?": {
         "8 starts": fitted(n_init=8),
@@ -239,7 +275,7 @@ def run(sets: list[str], variants: list[str], seeds: int, jobs: int) -> None:
         ROWS.write_text(",".join(COLUMNS) + "\n")
     for number, row in enumerate(made(cells, jobs), 1):
         with ROWS.open("a", newline="") as file:
-            csv.writer(file).writerow(row)
+            csv.writer(file, lineterminator="\n").writerow(row)
         name, variant, seed, score, *_ = row
         print(f"{number} of {len(cells)}: {name}, seed {seed}, {variant}: {score}", flush=True)
 

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ._typing import Array, Matrix
 from .devices import namespace, on_host, slices, tiny, to_host
-from .grams import Diffusion, SpectralDiffusion
+from .grams import Diffusion, Links, SpectralDiffusion
 from .grams.data import Data
 from .grams.spectral import inverse_root
 from .graphs import SURPLUS, TIE, squared_distances
@@ -169,10 +169,29 @@ class PrecomputedKernel:
 
 
 @dataclass(frozen=True)
+class LinkedKernel:
+    """A kernel that keeps neighbours, and weighs links by the neighbours that are shared."""
+
+    base: FittedKernel
+    links: Links
+
+    @property
+    def width(self) -> Any:
+        return self.base.width
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        return self.base.nearest(Y, among)
+
+    def cross(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        k, own = self.base.cross(Y)
+        return self.links.weighed(k), own
+
+
+@dataclass(frozen=True)
 class DiffusedKernel:
     """A kernel after diffusion: a new sample takes one step to the old ones, then as they do."""
 
-    base: FittedKernel | PrecomputedKernel
+    base: FittedKernel | LinkedKernel | PrecomputedKernel
     diffusion: Diffusion | SpectralDiffusion
 
     @property

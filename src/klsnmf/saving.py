@@ -27,8 +27,8 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from . import __version__, files
 from .devices import host_copy
-from .fitted_kernels import DiffusedKernel, FittedKernel, PrecomputedKernel
-from .grams import Diffusion, SpectralDiffusion
+from .fitted_kernels import DiffusedKernel, FittedKernel, LinkedKernel, PrecomputedKernel
+from .grams import Diffusion, Links, SpectralDiffusion
 from .grams.diffused import Normalized
 from .kernel_family import LinearKernel, NearestMean
 from .methods import METHODS
@@ -55,6 +55,8 @@ _RECORDS: dict[str, Any] = {
         Grouped,
         Largest,
         LinearKernel,
+        LinkedKernel,
+        Links,
         MixedKernel,
         NearestMean,
         NewSamples,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
@@ -20,8 +20,8 @@ from .checks import (
 )
 from .device_kernels import fit_device_kernel
 from .engines import RemoteSamples
-from .fitted_kernels import DiffusedKernel, PrecomputedKernel
-from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough
+from .fitted_kernels import DiffusedKernel, LinkedKernel, PrecomputedKernel
+from .grams import DeviceGram, Gram, SpectralDiffusion, diffuse, diffuse_enough, weigh_links
 from .grams.data import filled_share
 from .graphs import DeviceGraph, Graph, binary_graph, how_many_neighbors
 from .kernel_matrices import fit_kernel
@@ -44,6 +44,9 @@ class KernelParameters(BaseEstimator):
     engine: Any = None
     verbose: int
     _workers: RemoteSamples | None = None  # while a fit goes on
+
+    #: Whether diffusion="auto" goes along links the more, the more neighbours the two share.
+    _weighs_links: ClassVar[bool] = True
 
     def __getstate__(self) -> dict[str, Any]:
         # A client is a connection of this process: it goes into no file, and no other process.
@@ -80,7 +83,7 @@ class KernelParameters(BaseEstimator):
             check_definite(base)
         if k is None:
             return View(base, base, fitted)
-        K, fitted = self._diffuse(kernel, base, fitted, k)
+        base, K, fitted = self._diffuse(kernel, base, fitted, k)
         # Starts come from K before diffusion, where that is not the more expensive of the two.
         spectral = isinstance(getattr(fitted, "diffusion", None), SpectralDiffusion)
         return View(K if spectral else base, K, fitted)
@@ -135,11 +138,11 @@ class KernelParameters(BaseEstimator):
         if self.verbose:
             print(f"dense kernel, an array of {size:.2g} GB, where X is: {devices.place(X)}")
 
-    def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Any]:
-        """K after some steps of diffusion, if there are any."""
+    def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Gram, Any]:
+        """K before and after some steps of diffusion, if there are any; "auto" weighs links too."""
         steps: Any = self.diffusion
         if steps == 0 or (steps == "auto" and kernel != "self-tuning"):
-            return base, fitted
+            return base, base, fitted
         if not base.nonnegative:
             raise ValueError(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
@@ -149,11 +152,14 @@ class KernelParameters(BaseEstimator):
             devices.require_memory(
                 base.K, 5, "Diffusion", "Set diffusion=0, or fit a part of the rows."
             )
+        if steps == "auto" and self._weighs_links and fitted.n_neighbors is not None:
+            base, links = weigh_links(base)
+            fitted = LinkedKernel(fitted, links)
         K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps, k)
         if self.verbose:
             way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
             print(f"{diffusion.steps} steps of diffusion, by {way}")
-        return K, DiffusedKernel(fitted, diffusion)
+        return base, K, DiffusedKernel(fitted, diffusion)
 
     def _graph(self, X: Matrix | None, K: Gram) -> Graph | DeviceGraph:
         """The graph of GLS-NMF, where K is."""

@@ -5,6 +5,7 @@ from .data import Data
 from .dense import DenseGram
 from .device import DeviceGram, gram_of
 from .diffused import DiffusedGram, Diffusion, diffuse, diffuse_enough
+from .links import Links, weigh_links
 from .low_rank import LowRankGram
 from .sparse import SparseGram
 from .spectral import SpectralDiffusion
@@ -17,6 +18,7 @@ __all__ = [
     "DiffusedGram",
     "Diffusion",
     "Gram",
+    "Links",
     "LowRankGram",
     "Operator",
     "SparseGram",
@@ -26,4 +28,5 @@ __all__ = [
     "diffuse",
     "diffuse_enough",
     "gram_of",
+    "weigh_links",
 ]
