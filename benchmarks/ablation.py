@@ -233,15 +233,22 @@ QUESTIONS: dict[str, dict[str, Way]] = {
 VARIANTS = {name: labels for question in QUESTIONS.values() for name, labels in question.items()}
 
 
-def read_rows() -> list[dict[str, str]]:
-    if not ROWS.exists():
+#: A set, a variant, and a seed.
+Cell = tuple[str, str, int]
+
+#: Samples and their classes.
+Samples = tuple[Any, Any]
+
+
+def read_rows(file: Path) -> list[dict[str, str]]:
+    if not file.exists():
         return []
-    with ROWS.open(newline="") as file:
-        return list(csv.DictReader(file))
+    with file.open(newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
-def missing(sets: list[str], variants: list[str], seeds: int) -> Iterator[tuple[str, str, int]]:
-    done = {(row["set"], row["variant"], int(row["seed"])) for row in read_rows()}
+def missing(file: Path, sets: list[str], variants: list[str], seeds: int) -> Iterator[Cell]:
+    done = {(row["set"], row["variant"], int(row["seed"])) for row in read_rows(file)}
     for name in sets:
         for seed in range(seeds):
             for variant in variants:
@@ -250,14 +257,14 @@ def missing(sets: list[str], variants: list[str], seeds: int) -> Iterator[tuple[
 
 
 @cache
-def samples(name: str) -> tuple[Any, Any]:
+def samples(name: str) -> Samples:
     data = datasets.load(name)
     return data.data.astype(np.float32), data.target
 
 
-def row_of(name: str, variant: str, seed: int) -> list[Any]:
-    """One fit in float32, scored."""
-    X, y = samples(name)
+def row_of(load: Callable[[str], Samples], name: str, variant: str, seed: int) -> list[Any]:
+    """One fit, scored."""
+    X, y = load(name)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -267,26 +274,33 @@ def row_of(name: str, variant: str, seed: int) -> list[Any]:
     return [name, variant, seed, *scores, f"{seconds:.2f}", __version__]
 
 
-def run(sets: list[str], variants: list[str], seeds: int, jobs: int) -> None:
-    """Make the rows that are missing, and write each at once."""
-    cells = list(missing(sets, variants, seeds))
-    if cells and not ROWS.exists():
-        ROWS.parent.mkdir(parents=True, exist_ok=True)
-        ROWS.write_text(",".join(COLUMNS) + "\n")
-    for number, row in enumerate(made(cells, jobs), 1):
-        with ROWS.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(row)
+def run(
+    file: Path,
+    load: Callable[[str], Samples],
+    sets: list[str],
+    variants: list[str],
+    seeds: int,
+    jobs: int,
+) -> None:
+    """Make the rows that are missing in a file, and write each at once."""
+    cells = list(missing(file, sets, variants, seeds))
+    if cells and not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(",".join(COLUMNS) + "\n")
+    for number, row in enumerate(made(load, cells, jobs), 1):
+        with file.open("a", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerow(row)
         name, variant, seed, score, *_ = row
         print(f"{number} of {len(cells)}: {name}, seed {seed}, {variant}: {score}", flush=True)
 
 
-def made(cells: list[tuple[str, str, int]], jobs: int) -> Iterator[list[Any]]:
+def made(load: Callable[[str], Samples], cells: list[Cell], jobs: int) -> Iterator[list[Any]]:
     """The rows of the cells, as they come."""
     if jobs == 1:
-        yield from (row_of(*cell) for cell in cells)
+        yield from (row_of(load, *cell) for cell in cells)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), threadpool_limits, (1,)) as pool:
-        for future in as_completed([pool.submit(row_of, *cell) for cell in cells]):
+        for future in as_completed([pool.submit(row_of, load, *cell) for cell in cells]):
             yield future.result()
 
 
@@ -301,7 +315,7 @@ def interval(values: Any) -> str:
 
 def tables() -> str:
     """The page of results, from the rows alone."""
-    rows = read_rows()
+    rows = read_rows(ROWS)
     sets = [name for name in SETS if any(row["set"] == name for row in rows)]
     values = {
         score: {
@@ -353,7 +367,7 @@ def tables() -> str:
 
 def summary() -> list[list[str]]:
     """Mean accuracy of each variant on each set, and over the sets, for the documentation."""
-    rows = read_rows()
+    rows = read_rows(ROWS)
     table = [["", *SETS, "mean"]]
     for variant in VARIANTS:
         found = [
@@ -445,7 +459,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time, a thread each")
     options = parser.parse_args()
     if options.what == "run":
-        run(options.sets, options.variants, options.seeds, options.jobs)
+        run(ROWS, samples, options.sets, options.variants, options.seeds, options.jobs)
     else:
         PAGE.write_text(tables())
         with SUMMARY.open("w", newline="") as file:

@@ -97,6 +97,9 @@ def test_a_fingerprint_changes_with_what_could_change_a_row():
         other = dataclasses.replace(SMALL, **change).fingerprints("hash")
         assert not set(before.values()) & set(other.values())
     assert not set(before.values()) & set(SMALL.fingerprints("other data").values())
+    revised = dataclasses.replace(KMEANS, revision=1)
+    after = dataclasses.replace(SMALL, trials=(revised, *SMALL.trials[1:])).fingerprints("hash")
+    assert [column for column in before if before[column] != after[column]] == ["KMeans"]
     # More subsets are more rows, not other rows.
     assert dataclasses.replace(SMALL, subsets=5).fingerprints("hash") == before
 

@@ -52,7 +52,8 @@ class KLSNMF(LocalSimilarityNMF):
         if it is there, where the exact search would take minutes.
     diffusion : int or "auto", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: 4,
+        S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: links between
+        neighbours are weighed by the neighbours that they share, and steps are 4,
         doubled until tr(S^t) ≤ 2 n_clusters. Beyond 4000 samples, or 1000 and 4 steps (16 where
         clusters are more than 32), S is replaced by its leading eigenvectors there.
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
