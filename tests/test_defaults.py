@@ -37,6 +37,15 @@ def linked_rings(n, seed):
     return np.where(y[:, None] == 0, one, two) + 0.05 * rng.normal(size=(n, 3)), y
 
 
+def spirals(n, seed):
+    """Two arms that wind around each other, one and a half times."""
+    rng = np.random.default_rng(seed)
+    t, y = 1 + 3 * np.pi * np.sqrt(rng.random(n)), rng.integers(2, size=n)
+    angle = t + np.pi * y
+    X = np.stack([t * np.cos(angle), t * np.sin(angle)], axis=1)
+    return X + 0.15 * rng.normal(size=X.shape), y
+
+
 PLANTED = {
     "squares": lambda s: make_blobs(
         240, centers=[[0, 0], [7, 0], [0, 7], [7, 7]], n_features=2, random_state=s
@@ -63,6 +72,15 @@ def labels_of(X, k, seed=0, **params):
 def test_planted_clusters_are_recovered(shape, seed):
     X, y = PLANTED[shape](seed)
     assert accuracy(y, labels_of(X, y.max() + 1, seed)) > 0.98
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_long_spirals_take_as_many_steps_as_they_need(seed):
+    """The trap: links weighed by shared neighbours make steps short, and 8192 were too few."""
+    X, y = spirals(4500, seed)
+    model = KLSNMF(2, random_state=seed).fit(X)
+    assert model.diffusion_ > 8192
+    assert accuracy(y, model.labels_) > 0.98
 
 
 @pytest.mark.parametrize("seed", SEEDS[:3])

@@ -42,6 +42,6 @@ def enough_steps(K, k):
     """4, doubled until tr(S^t) ≤ 2k."""
     spectrum = np.linalg.eigvalsh(normalized(K))
     steps = 4
-    while np.sum(spectrum**steps) > 2 * k and steps < 8192:
+    while np.sum(spectrum**steps) > 2 * k and steps < 2**17:
         steps *= 2
     return steps

@@ -18,8 +18,9 @@ from .base import Gram
 from .low_rank import LowRankGram
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
+#: Spirals of 3000 samples need 65,536; each doubling costs one product, or nothing.
 FEWEST_STEPS = 4
-MOST_STEPS = 8192
+MOST_STEPS = 2**17
 ENOUGH = 2
 
 #: Eigenvectors for each cluster: four times those of tr(S^t) up to so many numbers in all of them,
