@@ -203,7 +203,7 @@ class DiffusedKernel:
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
-        there = d.walk(d.c * W, d.steps - 1)
+        there = d.walk_on(d.c * W)
         xp = namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:

@@ -76,12 +76,18 @@ class Diffusion:
             V = times(self.S, V) if sparse.issparse(self.S) else self.S @ V
         return V
 
+    def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        """S^(t - 1) V: what is left of the way after a new sample's first step."""
+        if self._jumps:
+            return self.rest @ (self.rest @ self.walk(V, 1))
+        return self.walk(V, self.steps - 1)
+
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of what rows of first steps become half-way: rows S^(t/2 - 1)."""
         rest = self.steps // 2 - 1
         if isinstance(self.S, Normalized):
             return row_lengths(self.walk(rows.T.toarray(), rest).T)
-        if rest > _FEW_STEPS:
+        if self._jumps:
             return row_lengths(rows @ self.rest)
         for _ in range(rest):
             rows = rows @ self.S
@@ -95,6 +101,11 @@ class Diffusion:
         if np.count_nonzero(S) <= _FILLED * S.size:
             S = sparse.csr_array(S)
         return Diffusion(S, degrees, self.steps, c)
+
+    @property
+    def _jumps(self) -> bool:
+        """Whether new samples take a power of S at once."""
+        return self.steps // 2 - 1 > _FEW_STEPS and not isinstance(self.S, Normalized)
 
     @cached_property
     def rest(self) -> Any:  # (n, n)

@@ -62,6 +62,10 @@ class SpectralDiffusion:
         """S^steps V."""
         return self.U @ (self._powers(steps)[:, None] * (self.U.T @ V))
 
+    def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        """S^(t - 1) V: what is left of the way after a new sample's first step."""
+        return self.walk(V, self.steps - 1)
+
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of what rows of first steps become half-way."""
         along = np.square(np.asarray(rows @ self.U))
