@@ -243,6 +243,18 @@ def test_planted_clusters_of_many_samples(monkeypatch, shape, seed):
     assert accuracy(y, labels) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("k", [3, 10])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_samples_in_more_pieces_than_clusters(k, dtype):
+    """The trap: what is cut off a product leaves row sums near zero, and eigenvectors overflow."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(20 * rng.normal(size=(100, 5)), 45, axis=0) + rng.normal(size=(4500, 5))
+    model = KLSNMF(k, random_state=0, n_init=4).fit(X.astype(dtype))
+    assert len(set(model.labels_)) == k
+    assert np.isfinite(model.W_).all()
+
+
 def test_new_samples_take_as_many_steps():
     X, _ = PLANTED["rings"](1)
     model = KLSNMF(2, random_state=0).fit(X)

@@ -113,6 +113,43 @@ def test_bridges_between_clusters_count_for_little(seed):
     assert found(K) < 1
 
 
+@pytest.mark.parametrize("hubs", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hubs(seed, hubs):
+    """Samples that nearly all are linked with, as those at the mean of many features are."""
+    K = random_links(seed, n=60, share=0.05)
+    rng = np.random.default_rng(seed)
+    for hub in range(hubs):
+        far = rng.random(60) < 0.9
+        K[hub, far] = K[far, hub] = 0.5
+        K[hub, hub] = 1
+    gram, links = weigh_links(SparseGram(sparse.csr_array(K)))
+    assert len(links.hubs) == hubs
+    np.testing.assert_allclose(gram.K.toarray(), naive.weighed(K, K), rtol=1e-12)
+    again = links.weighed(sparse.csr_array(K[:5]))
+    np.testing.assert_array_equal(again.toarray(), gram.K.toarray()[:5])
+
+
+def test_a_hub_takes_no_room(monkeypatch):
+    """The trap: one sample that all are linked with made a product with all n² entries."""
+    largest = []
+    product = sparse.csr_array.__matmul__
+
+    def seen(A, B):
+        found = product(A, B)
+        largest.append(found.nnz if sparse.issparse(found) else found.size)
+        return found
+
+    n = 3000
+    near = np.arange(n - 1)
+    links = sparse.coo_array((np.ones(n - 1), (near, near + 1)), shape=(n, n)).tolil()
+    links[0, 1:] = 1
+    K = sparse.csr_array(links + links.T + sparse.eye_array(n))
+    monkeypatch.setattr(sparse.csr_array, "__matmul__", seen)
+    weigh_links(SparseGram(K))
+    assert max(largest) < 20 * n
+
+
 def test_a_sample_without_neighbours():
     K = random_links(0)
     K[4] = K[:, 4] = 0
@@ -122,10 +159,13 @@ def test_a_sample_without_neighbours():
     assert np.count_nonzero(weighed[4]) == 1
 
 
-def test_many_equal_samples_do_not_take_long():
-    """All of them are linked: products of such patterns are those of arrays."""
-    X = np.repeat(np.eye(3), 400, axis=0)
+@pytest.mark.parametrize("most_dense", [0, 2**26])
+def test_many_equal_samples(monkeypatch, most_dense):
+    """All of them are linked: products of such patterns are those of arrays, or of sparse ones."""
+    monkeypatch.setattr("klsnmf.grams.links._MOST_DENSE", most_dense)
+    X = np.repeat(np.eye(3), 150, axis=0)
     K, _ = fit_kernel(X, "self-tuning", "auto", 10)
-    assert K.K.nnz >= 3 * 400**2
-    weighed, _ = weigh_links(K)
+    assert K.K.nnz >= 3 * 150**2
+    weighed, links = weigh_links(K)
     assert np.abs(weighed.K - K.K).max() == 0
+    assert np.abs(links.weighed(K.K[:2]) - K.K[:2]).max() == 0

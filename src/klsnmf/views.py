@@ -150,7 +150,7 @@ class KernelParameters(BaseEstimator):
             )
         if isinstance(base, DeviceGram):
             devices.require_memory(
-                base.K, 5, "Diffusion", "Set diffusion=0, or fit a part of the rows."
+                base.K, 7, "Diffusion", "Set diffusion=0, or fit a part of the rows."
             )
         if steps == "auto" and self._weighs_links and fitted.n_neighbors is not None:
             base, links = weigh_links(base)

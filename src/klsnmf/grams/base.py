@@ -92,6 +92,10 @@ class Gram(Operator):
     largest: float
     nonnegative: bool
 
+    #: Whether what an approximation leaves below zero is cut off products with factors: they are
+    #: then no longer those of one matrix, and bounds of its eigenvalues do not hold.
+    clipped: bool = False
+
     @property
     def trace(self) -> float:
         return float(self.diagonal.sum(dtype=np.float64))

@@ -48,7 +48,7 @@ class LowRankGram(Gram):
             beyond = lengths > (1 + _ROUNDING * np.finfo(self.dtype).eps) * diagonal
             self.diagonal = np.where(beyond, lengths, diagonal)
         self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
-        self._cut = bool(nonnegative) and not self.features.nonnegative
+        self.clipped = bool(nonnegative) and not self.features.nonnegative
         self.nonnegative = self.features.nonnegative if nonnegative is None else nonnegative
 
     def multiply(self, V: Array, out: Array) -> None:
@@ -60,7 +60,7 @@ class LowRankGram(Gram):
             for start in range(0, self.shape[0], some):  # all at once would leave the cache
                 rows = slice(start, start + some)
                 out[:, rows] += self.rest[rows, None] * V[:, rows]
-        if self._cut and V.min() >= 0:
+        if self.clipped and V.min() >= 0:
             np.maximum(out, 0, out=out)
 
     def column(self, i: int) -> Array:
