@@ -52,23 +52,13 @@ DEFAULT = "default"
 BASE = "without both"
 
 
-class PlainLinks(KLSNMF):
-    """Neighbours are linked by how far apart they are, whatever else they are linked with."""
-
-    _weighs_links = False
-
-
 class FreeG(KLSNMF):
     """KLS-NMF without GᵀG = I: the columns of G may overlap."""
 
     orthogonal = False
 
 
-class PlainFreeG(FreeG, PlainLinks):
-    """Both."""
-
-
-class PlainAverage(PlainLinks):
+class PlainAverage(KLSNMF):
     """Several kernels of equal weight, scaled as where weights are learned."""
 
     def _mixture(self, *args: Any) -> Mixture:
@@ -87,18 +77,23 @@ def default(make: type = KLSNMF, **params: Any) -> Way:
     return lambda X, k, seed: make(k, random_state=seed, **params).fit(X).labels_
 
 
-def fitted(make: type = PlainLinks, **params: Any) -> Way:
-    """The same without shared neighbours and without regrouping."""
-    return default(make, **{"regroup": False, **params})
+#: Without shared neighbours and without regrouping.
+WITHOUT_BOTH = {"diffusion": "unweighed", "regroup": False}
+
+
+def fitted(make: type = KLSNMF, **params: Any) -> Way:
+    """The same without both."""
+    return default(make, **{**WITHOUT_BOTH, **params})
 
 
 def with_lam(share: float, way: Callable[..., Way] = fitted, **params: Any) -> Way:
     """λ as a share of λ*; the default is 1 %."""
-    make = KLSNMF if way is default else PlainLinks
+    kernel = {} if way is default else {"diffusion": "unweighed"}
 
     def labels(X: Any, k: int, seed: int) -> Any:
-        auto = make(k, random_state=seed, n_init=2, max_iter=1, regroup=False, **params).fit(X)
-        return way(make, lam=100 * share * auto.lam_, **params)(X, k, seed)
+        few = {"n_init": 2, "max_iter": 1, "regroup": False, "random_state": seed}
+        auto = KLSNMF(k, **few, **kernel, **params).fit(X)
+        return way(lam=100 * share * auto.lam_, **params)(X, k, seed)
 
     return labels
 
@@ -138,7 +133,7 @@ def consensus(X: Any, k: int, seed: int) -> Any:
 
 def from_large_lam(X: Any, k: int, seed: int) -> Any:
     """λ = 30 % of λ* at first, then 10, 3 and 1 %, each from where the last one ended."""
-    auto = PlainLinks(k, random_state=seed, n_init=2, max_iter=1, regroup=False).fit(X).lam_
+    auto = KLSNMF(k, random_state=seed, n_init=2, max_iter=1, **WITHOUT_BOTH).fit(X).lam_
     labels = fitted(lam=30 * auto)(X, k, seed)
     for share in (10, 3, 1):
         labels = fitted(lam=share * auto, init=factors_of_labels(labels, k))(X, k, seed)
@@ -150,7 +145,7 @@ QUESTIONS: dict[str, dict[str, Way]] = {
     "The defaults and plain tools": {
         DEFAULT: default(),
         "without regrouping": default(regroup=False),
-        "without shared neighbours": default(PlainLinks),
+        "without shared neighbours": default(diffusion="unweighed"),
         BASE: fitted(),
         "KMeans(n_init=10)": lambda X, k, seed: (
             KMeans(k, n_init=10, random_state=seed).fit(X).labels_
@@ -192,7 +187,7 @@ QUESTIONS: dict[str, dict[str, Way]] = {
         "paper": fitted(solver="paper"),
         "soft": fitted(solver="soft"),
         "exact": fitted(solver="exact"),
-        "G free (no orthogonality)": fitted(PlainFreeG),
+        "G free (no orthogonality)": fitted(FreeG),
     },
     "Which starts?": {
         "8 starts": fitted(n_init=8),

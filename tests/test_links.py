@@ -17,10 +17,6 @@ from .naive import links as naive
 SEEDS = range(3)
 
 
-class PlainLinks(KLSNMF):
-    _weighs_links = False
-
-
 def random_links(seed, n=30, share=0.2):
     rng = np.random.default_rng(seed)
     K = np.triu(rng.uniform(0.1, 1, (n, n)) * (rng.random((n, n)) < share), 1)
@@ -64,8 +60,9 @@ def test_where_all_are_linked_nothing_changes():
     K = random_links(0, share=1.0)
     np.testing.assert_array_equal(weigh_links(SparseGram(sparse.csr_array(K)))[0].K.toarray(), K)
     X, _ = make_blobs(40, centers=3, random_state=0)
-    every = KLSNMF(3, n_neighbors=39, random_state=0, tol=0, max_iter=50).fit(X)
-    plain = PlainLinks(3, n_neighbors=39, random_state=0, tol=0, max_iter=50).fit(X)
+    options = {"n_neighbors": 39, "random_state": 0, "tol": 0, "max_iter": 50}
+    every = KLSNMF(3, **options).fit(X)
+    plain = KLSNMF(3, diffusion="unweighed", **options).fit(X)
     np.testing.assert_array_equal(every.W_, plain.W_)
 
 
@@ -78,8 +75,9 @@ def test_the_default_walks_along_weighed_links():
     k, _ = model._kernel.base.cross(X)
     np.testing.assert_allclose(k.toarray(), naive.weighed(K, K), atol=1e-12)
     # A number of steps is a number of steps: K and nothing else.
-    plain = KLSNMF(10, row_norm=None, diffusion=4, random_state=0).fit(X)
-    np.testing.assert_allclose(plain._kernel.base.cross(X)[0].toarray(), K, atol=1e-12)
+    for diffusion in (4, "unweighed"):
+        plain = KLSNMF(10, row_norm=None, diffusion=diffusion, random_state=0).fit(X)
+        np.testing.assert_allclose(plain._kernel.base.cross(X)[0].toarray(), K, atol=1e-12)
 
 
 def bridged(seed, size=60, bridges=25):

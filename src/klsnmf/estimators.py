@@ -50,12 +50,13 @@ class KLSNMF(LocalSimilarityNMF):
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``; "auto" takes it,
         if it is there, where the exact search would take minutes.
-    diffusion : int or "auto", default="auto"
+    diffusion : int, "auto" or "unweighed", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "auto" is 0, but for the self-tuning kernel: links between
-        neighbours are weighed by the neighbours that they share, and steps are 4,
-        doubled until tr(S^t) ≤ 2 n_clusters. Beyond 4000 samples, or 1000 and 4 steps (16 where
-        clusters are more than 32), S is replaced by its leading eigenvectors there.
+        S = Deg^-½ K Deg^-½. "unweighed" is 0, but for the self-tuning kernel: 4,
+        doubled until tr(S^t) ≤ 2 n_clusters. "auto" is the same, and there links
+        are weighed by the neighbours that two samples share before that. Beyond 4000 samples, or
+        1000 and 4 steps (16 where clusters are more than 32), S is replaced by its leading
+        eigenvectors there.
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
@@ -129,7 +130,8 @@ class KLSNMF(LocalSimilarityNMF):
     radius_ : float or ndarray of shape (n_samples,)
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
     diffusion_ : int
-        Steps of diffusion taken, if any.
+        Steps of diffusion taken, if any. With ``diffusion="auto"`` they go along weighed links; the
+        same number in ``diffusion`` takes links as they are.
     row_norm_ : "l2" or None
         How the samples were scaled.
     kernel_weights_ : ndarray of shape (n_kernels,)

@@ -49,7 +49,10 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "diffusion": [
+            Interval(Integral, 0, None, closed="left"),
+            StrOptions({"auto", "unweighed"}),
+        ],
         "row_norm": [StrOptions({"l2", "auto"}), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "graph_neighbors": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
@@ -44,9 +44,6 @@ class KernelParameters(BaseEstimator):
     engine: Any = None
     verbose: int
     _workers: RemoteSamples | None = None  # while a fit goes on
-
-    #: Whether diffusion="auto" goes along links the more, the more neighbours the two share.
-    _weighs_links: ClassVar[bool] = True
 
     def __getstate__(self) -> dict[str, Any]:
         # A client is a connection of this process: it goes into no file, and no other process.
@@ -113,7 +110,7 @@ class KernelParameters(BaseEstimator):
             nonnegative=never_negative(kernel, X),
             by_samples=not issparse(X)
             and len(self._kernels()) == 1
-            and self.diffusion in (0, "auto"),
+            and self.diffusion in (0, "auto", "unweighed"),
         )
         if self.verbose:
             print("; ".join(plan.reasons))
@@ -141,7 +138,8 @@ class KernelParameters(BaseEstimator):
     def _diffuse(self, kernel: Any, base: Gram, fitted: Any, k: int) -> tuple[Gram, Gram, Any]:
         """K before and after some steps of diffusion, if there are any; "auto" weighs links too."""
         steps: Any = self.diffusion
-        if steps == 0 or (steps == "auto" and kernel != "self-tuning"):
+        by_rule = isinstance(steps, str)
+        if steps == 0 or (by_rule and kernel != "self-tuning"):
             return base, base, fitted
         if not base.nonnegative:
             raise ValueError(
@@ -152,10 +150,10 @@ class KernelParameters(BaseEstimator):
             devices.require_memory(
                 base.K, 7, "Diffusion", "Set diffusion=0, or fit a part of the rows."
             )
-        if steps == "auto" and self._weighs_links and fitted.n_neighbors is not None:
+        if steps == "auto" and fitted.n_neighbors is not None:
             base, links = weigh_links(base)
             fitted = LinkedKernel(fitted, links)
-        K, diffusion = diffuse_enough(base, k) if steps == "auto" else diffuse(base, steps, k)
+        K, diffusion = diffuse_enough(base, k) if by_rule else diffuse(base, steps, k)
         if self.verbose:
             way = "eigenvectors" if isinstance(diffusion, SpectralDiffusion) else "products"
             print(f"{diffusion.steps} steps of diffusion, by {way}")
