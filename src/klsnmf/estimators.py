@@ -90,8 +90,8 @@ class KLSNMF(LocalSimilarityNMF):
         for many samples, and 8 for the other solvers.
     regroup : bool, default=True
         Whether clusters of the starts are exchanged before the fit: one is cut in two, and two are
-        joined, wherever that explains more of K. It helps where clusters are many, which
-        starts seldom find all of. Only starts "spectral" and "kmeans" are changed, and only if the
+        joined, wherever that explains more of K. The objective ends lower, and depends
+        less on the seed. Only starts "spectral" and "kmeans" are changed, and only if the
         fit ends with exact steps: solver "auto" or "exact", G orthogonal, no graph term.
     max_iter : int, default=500
         Most iterations of a start. "auto" gives half of them to each of its two phases.
