@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from klsnmf import KLSNMF
 from klsnmf.checks import unit_rows
-from klsnmf.grams import SparseGram, weigh_links
+from klsnmf.grams import DeviceGram, SparseGram, weigh_links
 from klsnmf.kernel_matrices import fit_kernel
 from klsnmf.metrics import accuracy
 
@@ -54,6 +54,17 @@ def test_new_samples(seed):
     again = links.weighed(sparse.csr_array(K[3:9]))
     np.testing.assert_array_equal(again.toarray(), gram.K.toarray()[3:9])
     assert links.weighed(sparse.csr_array((0, 30))).shape == (0, 30)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_on_a_device(seed):
+    xp = pytest.importorskip("array_api_strict")
+    K = random_links(seed)
+    gram, links = weigh_links(DeviceGram(xp.asarray(K)))
+    np.testing.assert_allclose(np.asarray(gram.K), naive.weighed(K, K), rtol=1e-12)
+    rows = sparse.csr_array(K[:4])
+    host = links.host_copy().weighed(rows)
+    np.testing.assert_allclose(host.toarray(), np.asarray(gram.K)[:4], rtol=1e-12)
 
 
 def test_where_all_are_linked_nothing_changes():
