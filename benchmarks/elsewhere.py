@@ -217,7 +217,8 @@ def tables() -> str:
         f"{len(found)} sets that the defaults were not made for, from packages of other projects, "
         "arrays as stored there, single precision. Mean accuracy / NMI in percent over "
         f"{' to '.join(map(str, seeds))} seeds; the best accuracy of a line is bold. No label is "
-        "used before scoring. Sets with a star were looked at while the rule of shared neighbours "
+        'used before scoring. "Without shared neighbours" is `diffusion="unweighed"`. Sets with a '
+        "star were looked at while the rule of shared neighbours "
         "was made, the others only afterwards.",
         "",
         "Rows: `docs/results/elsewhere.csv`. Made by `python -m benchmarks.elsewhere`: `fetch`, "
@@ -253,9 +254,9 @@ def _counts(accuracy: Any) -> list[str]:
         if name != DEFAULT:
             ahead = accuracy[:, 0] - accuracy[:, column]
             lines.append(
-                f"- default minus {name}: {interval(ahead)} points over the sets; ahead by more "
-                f"than a point on {np.sum(ahead > 1)}, behind by more than a point on "
-                f"{np.sum(ahead < -1)}, at worst {ahead.min():+.1f}."
+                f"- default minus {name}: {interval(ahead)} points (mean of the sets, 95 % "
+                f"interval); ahead by more than a point on {np.sum(ahead > 1)}, behind by more "
+                f"than a point on {np.sum(ahead < -1)}, at worst {ahead.min():+.1f}."
             )
     return lines
 
