@@ -290,6 +290,22 @@ class TestDiffusedAlongEigenvectors(GramContract):
         return diffuse_along_eigenvectors(self.base, 3)[0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_clipped_leaves_the_diagonal(dtype):
+    """The trap: zero in a denominator made W overflow, with λ = 0 on letters."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(50, 3)).astype(dtype)
+    lengths = np.square(features).sum(axis=1)
+    gram = LowRankGram(features, lengths + 1, nonnegative=True)
+    V = rng.random((50, 4)).astype(dtype)
+    truth = np.maximum((features @ features.T + np.eye(50)) @ V, (lengths + 1)[:, None] * V)
+    np.testing.assert_allclose(gram.dot(V), truth, rtol=1e-4)
+    signed = V - 0.5  # no factor: nothing is clipped
+    np.testing.assert_allclose(
+        gram.dot(signed), (features @ features.T + np.eye(50)) @ signed, rtol=1e-3, atol=1e-3
+    )
+
+
 def test_rough_work_is_in_single_precision():
     K = weights(40, 0.3)
     for gram in (

@@ -55,13 +55,18 @@ class LowRankGram(Gram):
         middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
         self.features.T.multiply(V, middle)
         self.features.multiply(middle, out)
-        if self.rest is not None:
-            some = max(1, _NUMBERS // (V.shape[0] * V.shape[2]))
-            for start in range(0, self.shape[0], some):  # all at once would leave the cache
-                rows = slice(start, start + some)
+        clip = self.clipped and V.min() >= 0
+        if self.rest is None and not clip:
+            return
+        some = max(1, _NUMBERS // (V.shape[0] * V.shape[2]))
+        for start in range(0, self.shape[0], some):  # all at once would leave the cache
+            rows = slice(start, start + some)
+            if self.rest is not None:
                 out[:, rows] += self.rest[rows, None] * V[:, rows]
-        if self.clipped and V.min() >= 0:
-            np.maximum(out, 0, out=out)
+            if clip:
+                # Of a K without negative entries the diagonal alone gives so much. Zero would be
+                # too little: a denominator that is zero makes a factor grow without bound.
+                np.maximum(out[:, rows], self.diagonal[rows, None] * V[:, rows], out=out[:, rows])
 
     def column(self, i: int) -> Array:
         row = self.features.X[[i]]
