@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from benchmarks import ablation, cases, machine, page, pictures, rows, tables
+from benchmarks import ablation, cases, elsewhere, machine, page, pictures, rows, tables
 
 
 def synthetic_rows(mnist=True, cores=2):
@@ -218,3 +218,43 @@ def test_who_is_chosen_without_a_set():
     accuracies = {"lucky": np.array([99.0, 99.0, 40.0]), "steady": np.array([59.0, 59.0, 99.0])}
     assert ablation.chosen(accuracies, ["lucky", "steady"]) == ["steady", "steady", "lucky"]
     assert ablation.chosen(accuracies, []) == []
+
+
+# -------------------------------------------------------------------------- sets from elsewhere
+
+
+def test_tables_of_other_packages_are_read():
+    numbers = b"@relation x\n@data\n1.5, 2, a\n3, 4.5, b\n"
+    X, y = elsewhere.keel("x")(lambda name: numbers)
+    np.testing.assert_array_equal(X, [[1.5, 2], [3, 4.5]])
+    assert y == ["a", "b"]
+    X, _ = elsewhere.keel("x", first=1)(lambda name: b"@data\n1,G,a\n2,T,b\n3,G,b\n")
+    np.testing.assert_array_equal(X, [[1, 0], [0, 1], [1, 0]])
+
+
+def test_series_of_any_length_are_read_at_the_same_times():
+    even = b"@data\n1,2,3:4,5,6:one\n"
+    X, y = elsewhere.series("x")(lambda name: even)
+    np.testing.assert_array_equal(X, 2 * [[1, 2, 3, 4, 5, 6]])
+    assert y == ["one", "one"]
+    X, _ = elsewhere.series("x")(lambda name: b"@data\n0,1:one\n0,0.5,1:two\n")
+    np.testing.assert_allclose(X, 4 * [np.linspace(0, 1, elsewhere.TIMES)])
+
+
+def test_the_page_of_sets_from_elsewhere(tmp_path, monkeypatch):
+    file = tmp_path / "rows.csv"
+    scores = dict(zip(elsewhere.METHODS, (80, 70, 90, 60), strict=True))
+    lines = [",".join(ablation.COLUMNS)]
+    lines += [
+        f'{name},"{method}",{seed},{score + seed},50,1,0'
+        for name in ("mnist", "letter")
+        for method, score in scores.items()
+        for seed in range(2)
+    ]
+    file.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(elsewhere, "ROWS", file)
+    page = elsewhere.tables()
+    assert "2 sets" in page
+    assert "| mnist | digits, images | 80.5 / 50.0 | 70.5 / 50.0 | **90.5** / 50.0 |" in page
+    assert "| letter* |" in page
+    assert "default minus KMeans(n_init=10): -10.0 ± 0.0" in page
