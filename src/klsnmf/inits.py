@@ -104,8 +104,6 @@ def leading_eigenvectors(
     """The largest eigenvalues of S = Deg^-½ K Deg^-½ in descending order, and their vectors."""
     n = K.shape[0]
     degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
-    if K.clipped:  # a row without entries below zero adds up to its diagonal at least
-        degrees = np.maximum(degrees, K.diagonal[:, None])
     root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
     if n > _MANY and K.nonnegative and not K.clipped:  # then no eigenvalue is beyond 1
         root = root.astype(K.dtype)

@@ -92,8 +92,8 @@ class Gram(Operator):
     largest: float
     nonnegative: bool
 
-    #: Whether what an approximation leaves below zero is cut off products with factors: they are
-    #: then no longer those of one matrix, and bounds of its eigenvalues do not hold.
+    #: Whether products with factors are raised to what the diagonal gives, where an approximation
+    #: leaves less: they are no longer those of one matrix, and bounds of eigenvalues do not hold.
     clipped: bool = False
 
     @property

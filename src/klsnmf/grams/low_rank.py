@@ -27,9 +27,9 @@ class LowRankGram(Gram):
     ----------
     features : (n, r) dense or sparse Φ
     diagonal : (n,) array, the diagonal that K shall have, from which δ ≥ 0 follows; None for δ = 0
-    nonnegative : whether K stands for a matrix without negative entries. What the approximation
-        leaves below zero in the product with a factor is then cut off. By default this is the
-        case where Φ has no negative entry.
+    nonnegative : whether K stands for a matrix without negative entries. Where the
+        approximation leaves less in the product with a factor than the diagonal gives, it is
+        raised to that. By default this is the case where Φ has no negative entry.
     """
 
     def __init__(
