@@ -43,7 +43,7 @@ def test_tiles_give_the_labels_of_the_array(kernel, dtype, monkeypatch):
     dense = KLSNMF(3, gram="dense", diffusion=0, **options).fit(X)
     tiled = KLSNMF(3, gram="tiled", diffusion=0, **options).fit(X)
     np.testing.assert_array_equal(tiled.labels_, dense.labels_)
-    np.testing.assert_allclose(tiled.objective_, dense.objective_, rtol=1e-2)
+    assert_allclose(tiled.objective_, dense.objective_, rtol=1e-2)
     np.testing.assert_array_equal(tiled.predict(X), tiled.labels_)
     assert tiled.W_.dtype == dtype
 
@@ -318,20 +318,80 @@ def test_k_means_of_many_samples(monkeypatch, seed, full_round):
     assert accuracy(y, fitted.labels_) > 0.98  # one try with all would miss clusters now and then
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_filtered_iteration_finds_crowded_eigenvalues(dtype):
+def ring_and_a_piece(n, dtype):
     """A ring: eigenvalues cos(2πj/n), which crowd below 1; and a piece of its own."""
-    n = 500
     shift = np.roll(np.eye(n), 1, axis=0)
     S = np.zeros((n + 1, n + 1))
     S[:n, :n], S[n, n] = (shift + shift.T) / 2, 1
-    S = S.astype(dtype)
+    return S.astype(dtype), [1, 1, *np.repeat(np.cos(2 * np.pi * np.arange(1, 3) / n), 2)]
+
+
+@pytest.mark.parametrize("roughly", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_filtered_iteration_finds_crowded_eigenvalues(dtype, roughly):
+    n = 500
+    S, expected = ring_and_a_piece(n, dtype)
     Q = np.random.RandomState(0).normal(size=(n + 1, 16)).astype(dtype)
-    values, vectors = spectra.filtered_iteration(lambda V: S @ V, Q, 6)
-    expected = [1, 1, *np.repeat(np.cos(2 * np.pi * np.arange(1, 3) / n), 2)]
-    np.testing.assert_allclose(values, expected, atol=1e-5)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
+    rough = S.astype(np.float32).__matmul__ if roughly else None
+    values, vectors = spectra.filtered_iteration(S.__matmul__, Q, 6, rough)
+    assert values.dtype == vectors.dtype == dtype
+    assert_allclose(values, expected, atol=1e-5)
+    assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
     assert np.abs(S @ vectors - vectors * values).max() < 1e-2
+
+
+def test_what_is_crowded_for_single_precision_is_found_in_double():
+    """On a ring of 1200 samples all eigenvalues of the block are within a thousandth of 1."""
+    n = 1200
+    S = sparse.csr_array(ring_and_a_piece(n, np.float64)[0])
+    start = np.random.RandomState(0).normal(size=(n + 1, 16))
+    expected = 1 - np.cos(2 * np.pi * np.array([0, 0, 1, 1]) / n)
+    for rough in (None, S.astype(np.float32).__matmul__):
+        values, _ = spectra.filtered_iteration(S.__matmul__, start.copy(), 4, rough)
+        assert_allclose(1 - values, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rough_products_find_the_same_vectors_and_do_most_of_the_work(seed):
+    rng = np.random.RandomState(seed)
+    K = sparse.random_array((480, 480), density=0.04, rng=np.random.default_rng(seed))
+    K = K + K.T + sparse.block_diag([np.full((80, 80), 0.1)] * 6)
+    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
+    S = sparse.csr_array(K * root[:, None] * root)
+    single, products = S.astype(np.float32), {np.float32: 0, np.float64: 0}
+
+    def by(matrix):
+        def multiply(V):
+            assert V.dtype == matrix.dtype
+            products[matrix.dtype.type] += 1
+            return matrix @ V
+
+        return multiply
+
+    values, vectors = spectra.filtered_iteration(by(S), rng.normal(size=(480, 14)), 6, by(single))
+    naive_values, naive = np.linalg.eigh(S.toarray())
+    assert_allclose(values, naive_values[::-1][:6], atol=1e-6)
+    leading = naive[:, ::-1][:, :6]
+    assert np.linalg.norm(vectors - leading @ (leading.T @ vectors)) < 1e-2
+    assert products[np.float32] > 20
+    assert products[np.float64] == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_subspace_iteration_ends_when_nothing_changes(seed):
+    rng = np.random.RandomState(seed)
+    basis = np.linalg.qr(rng.normal(size=(500, 500)))[0]
+    spectrum = np.concatenate([np.linspace(1, 0.9, 5), np.full(495, 0.1)])
+    A, calls = (basis * spectrum) @ basis.T, []
+
+    def multiply(V):
+        calls.append(V.shape)
+        return A @ V
+
+    values, vectors = spectra.subspace_iteration(multiply, 500, 5, rng)
+    assert_allclose(values, spectrum[:5], rtol=1e-9)
+    assert_allclose(np.abs(basis[:, :5].T @ vectors), np.eye(5), atol=1e-6)
+    assert len(calls) < 20  # 61 in all rounds
 
 
 def test_no_products_are_spent_on_what_single_precision_cannot_tell():
@@ -348,7 +408,7 @@ def test_no_products_are_spent_on_what_single_precision_cannot_tell():
 
     Q = rng.normal(size=(480, 16)).astype(np.float32)
     values, _ = spectra.filtered_iteration(multiply, Q, 8)
-    np.testing.assert_allclose(values, 1, atol=1e-5)
+    assert_allclose(values, 1, atol=1e-5)
     assert len(products) < 100
 
 

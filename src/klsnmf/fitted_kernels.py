@@ -17,7 +17,7 @@ from ._typing import Array, Matrix
 from .devices import namespace, on_host, slices, tiny, to_host
 from .grams import Diffusion, Links, SpectralDiffusion
 from .grams.data import Data
-from .grams.spectral import inverse_root
+from .grams.normalized import inverse_root
 from .graphs import SURPLUS, TIE, squared_distances
 from .kernels import KERNELS, SCALE_NEIGHBOR, KernelFunction, called
 

@@ -160,7 +160,7 @@ def starts(
     ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
     chosen = [ways[i % len(ways)] for i in range(n_init)]
     if "spectral" in chosen:
-        with threads_for(K.flops):
+        with threads_for(K.flops * k):
             embedding = spectral_embedding(K, k, rng)
     made: dict[bytes, tuple[str, tuple[Array, Array]]] = {}
     repeats = 0

@@ -29,7 +29,7 @@ from . import __version__, files
 from .devices import host_copy
 from .fitted_kernels import DiffusedKernel, FittedKernel, LinkedKernel, PrecomputedKernel
 from .grams import Diffusion, Links, SpectralDiffusion
-from .grams.diffused import Normalized
+from .grams.normalized import Normalized
 from .kernel_family import LinearKernel, NearestMean
 from .methods import METHODS
 from .mixing import MixedKernel

@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels
 from .grams import Gram, SparseGram
-from .grams.diffused import normalized
+from .grams.normalized import normalized
 from .inits import kmeans, leading_eigenvectors
 from .progress import steps
 from .threads import threads_for

@@ -17,8 +17,9 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 
-#: A thread more is worth its coordination for this many operations between two meetings.
-_FLOPS_PER_THREAD = 4e6
+#: A thread more is worth its coordination for this many operations between two meetings, about a
+#: millisecond: to wake one that sleeps can take as long.
+_FLOPS_PER_THREAD = 4e7
 
 
 def _controller() -> ThreadpoolController:

@@ -16,11 +16,12 @@ from scipy import sparse
 
 from .. import memory
 from .._typing import Array
-from ..devices import cast, namespace, on_host, set_diagonal, to_host, without_tiny
+from ..devices import cast, on_host, set_diagonal, to_host, without_tiny
 from .base import Gram, multiply_wide
 from .dense import DenseGram
 from .device import gram_of
-from .sparse import SparseGram, times
+from .normalized import Normalized, inverse_root, normalized, step
+from .sparse import SparseGram
 from .spectral import (
     ENOUGH,
     FEWEST_STEPS,
@@ -28,7 +29,6 @@ from .spectral import (
     SpectralDiffusion,
     diffuse_along_eigenvectors,
     has_plenty,
-    inverse_root,
     row_lengths,
 )
 
@@ -73,7 +73,7 @@ class Diffusion:
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
         for _ in range(steps):
-            V = times(self.S, V) if sparse.issparse(self.S) else self.S @ V
+            V = step(self.S, V)
         return V
 
     def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
@@ -114,18 +114,6 @@ class Diffusion:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "rest"}
-
-
-class Normalized:
-    """S = Deg^-½ K Deg^-½ for a K that is known by its products."""
-
-    def __init__(self, K: Gram) -> None:
-        self.K, self.shape, self.dtype = K, K.shape, K.dtype
-        self.degrees = K.dot(np.ones((K.shape[0], 1), K.dtype))[:, 0]
-        self.root = inverse_root(self.degrees)
-
-    def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        return self.root * self.K.dot(self.root * V)
 
 
 class DiffusedGram(Gram):
@@ -248,30 +236,6 @@ def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffus
     full = without_tiny(full)  # no subnormal products later
     set_diagonal(full, cast(diffusion.c[:, 0] > 0, full.dtype))
     return gram_of(full), diffusion
-
-
-def normalized(K: Gram) -> tuple[Any, Array]:
-    """S = Deg^-½ K Deg^-½, and the degrees."""
-    if not isinstance(K, DenseGram | SparseGram):
-        S = Normalized(K)
-        return S, S.degrees
-    if isinstance(K, SparseGram):
-        degrees = np.asarray(K.K.sum(axis=1)).ravel()
-        root = inverse_root(degrees.astype(K.dtype))
-        scale = sparse.diags_array(root[:, 0])
-        return (scale @ K.K @ scale).tocsr(), degrees
-    degrees = namespace(K.K).sum(K.K, axis=1)
-    root = inverse_root(degrees)
-    if not on_host(K.K):
-        return root * K.K * root[:, 0], degrees
-    memory.require(
-        K.K.nbytes,
-        f"Diffusion of {K.shape[0]} samples by a dense matrix",
-        "Set diffusion=0, or n_neighbors for a sparse kernel, or fit a part of the rows.",
-    )
-    step = root * K.K
-    step *= root[:, 0]
-    return step, degrees
 
 
 def _worth_forming(S: Any, steps: int) -> bool:

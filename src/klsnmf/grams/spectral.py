@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..spectra import SPARE, filtered_iteration
 from ..threads import threads_for
 from .base import Gram
 from .low_rank import LowRankGram
+from .normalized import inverse_root, normalized, step
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 #: Spirals of 3000 samples need 65,536; each doubling costs one product, or nothing.
@@ -108,21 +108,18 @@ def diffuse_along_eigenvectors(
         "Set diffusion=0, or fit a part of the rows.",
     )
     K, order, back = K.reordered()
-    with threads_for(K.flops * m):
-        degrees = K.dot(np.ones((n, 1), dtype))
-        root = inverse_root(degrees[:, 0])
-
-        def step(V: Array) -> Array:
-            V = K.dot(root * V)
-            V *= root
-            return V
-
+    with threads_for((K.flops + 2.0 * n * m) * m):
+        S, degrees = normalized(K, formed=False)
+        rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
         rng = np.random.RandomState(0)
         Q = rng.normal(size=(n, m + SPARE)).astype(dtype)[order]
-        values, U = filtered_iteration(step, Q, m)
+        values, U = filtered_iteration(
+            lambda V: step(S, V), Q, m, (lambda V: step(rough, V)) if rough is not S else None
+        )
         values = np.maximum(values.astype(np.float64), 0)
-        signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(dtype)[order]
-        left_out = {half: rest[back] for half, rest in _left_out(step, U, signs).items()}
+        signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(rough.dtype)[order]
+        probed = _left_out(rough, U.astype(rough.dtype, copy=False), signs)
+    left_out = {steps: rest[back] for steps, rest in probed.items()}
     U, degrees = U.T[:, back].T, degrees[back]
 
     def rest(steps: int) -> Array:  # (n,)
@@ -137,11 +134,11 @@ def diffuse_along_eigenvectors(
     beyond = rest(steps)
     c = inverse_root(np.square(U) @ (values**steps).astype(dtype) + beyond)
     faded = float(beyond.sum() / max(float(left_out[2].sum()), np.finfo(dtype).tiny))
-    diffusion = SpectralDiffusion(U, values, degrees[:, 0], steps, c, faded)
+    diffusion = SpectralDiffusion(U, values, degrees, steps, c, faded)
     return diffusion.gram(), diffusion
 
 
-def _left_out(step: Callable[[Array], Array], U: Array, signs: Array) -> dict[int, Array]:
+def _left_out(S: Any, U: Array, signs: Array) -> dict[int, Array]:
     """The diagonal of S^t - UΛᵗUᵀ for a few t, each (n,).
 
     For random signs z the square of (S^(t/2) (I - UUᵀ) z)_i is that in the mean.
@@ -149,16 +146,10 @@ def _left_out(step: Callable[[Array], Array], U: Array, signs: Array) -> dict[in
     Z = signs - U @ (U.T @ signs)
     found = {}
     for half in range(1, _PROBED_STEPS // 2 + 1):
-        Z = step(Z)
+        Z = step(S, Z)
         Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
         found[2 * half] = row_lengths(Z) / signs.shape[1]
     return found
-
-
-def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
-    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
-    xp = namespace(values)
-    return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
 
 
 def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
