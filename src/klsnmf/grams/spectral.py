@@ -108,7 +108,7 @@ def diffuse_along_eigenvectors(
         "Set diffusion=0, or fit a part of the rows.",
     )
     K, order, back = K.reordered()
-    with threads_for((K.flops + 2.0 * n * m) * m):
+    with threads_for(K.flops * m):
         S, degrees = normalized(K, formed=False)
         rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
         rng = np.random.RandomState(0)
