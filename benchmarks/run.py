@@ -12,11 +12,12 @@ import sklearn
 
 import klsnmf
 
-from . import batch, family, import_time, page, quality, to_the_letter
+from . import batch, family, import_time, page, quality, starts, to_the_letter
 
 PARTS = {
     "The paper's rules, to the letter": to_the_letter,
     "Many fits over one K": batch,
+    "Many runs of k-means": starts,
     "Time and memory": page,
     "The family": family,
     "Import": import_time,

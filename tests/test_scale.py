@@ -313,7 +313,7 @@ def test_k_means_of_many_samples(monkeypatch, seed, full_round):
     monkeypatch.setattr(inits, "_PART", 300)
     monkeypatch.setattr(inits, "_FULL_ROUND", full_round)
     X, y = clear(seed, n=2000, k=15, p=20)
-    fitted = kmeans(X, 15, np.random.RandomState(seed))
+    fitted = kmeans(X, 15, seed)
     assert isinstance(fitted, MiniBatchKMeans if full_round == 0 else KMeans)
     assert accuracy(y, fitted.labels_) > 0.98  # one try with all would miss clusters now and then
 

@@ -229,7 +229,7 @@ def _unpack_start(about: Any, name: str, arrays: dict[str, np.ndarray], samples:
     if f"{name}.labels" in arrays:
         labels = _labels(arrays[f"{name}.labels"], samples)
         _need(labels.max() < columns, "a label is too large")
-        return start_of_labels(way, labels, columns, dtype)
+        return start_of_labels(way, labels, columns, lambda V: V.astype(dtype))
     return Start(way, {factor: _numbers(arrays[f"{name}.{factor}"], 2) for factor in ("W", "G")})
 
 

@@ -28,7 +28,7 @@ from .callbacks import CallbackSupportMixin, fit_task, listener
 from .checks import as_numbers, in_units, largest_entry, moderate_unit
 from .fitting import tidied
 from .grams.data import canonical, with_short_indices
-from .inits import by_appearance, factors_of_labels, kmeans_labels
+from .inits import by_appearance, draw_seed, factors_of_labels, kmeans
 from .models.new_samples import NewSamples
 from .progress import steps
 from .racing import raced
@@ -265,7 +265,7 @@ class Factorization(
                 G, F = (size * (1 - rng.uniform(size=(rows, k))) for rows in (n, p))
                 pairs[turn.to_bytes(8)] = G, F
             else:
-                labels = by_appearance(kmeans_labels(X, k, rng))
+                labels = by_appearance(kmeans(X, k, draw_seed(rng)).labels_)
                 onehot = np.eye(k, dtype=dtype)[labels]
                 means = safe_sparse_dot(X.T, onehot) / np.maximum(onehot.sum(axis=0), 1)
                 pairs[labels.tobytes()] = factors_of_labels(labels, k)[1], np.asarray(means)

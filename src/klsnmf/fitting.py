@@ -15,7 +15,7 @@ from .checkpoints import NO_JOURNAL, Journal
 from .devices import like, namespace, on_host, to_host
 from .grams import Gram
 from .graphs import DeviceGraph, Graph
-from .inits import BY_LABELS, Start, by_appearance, factors_of_labels, labels_of
+from .inits import BY_LABELS, Start, by_appearance, labels_of, start_of_labels
 from .models.base import lengths
 from .progress import steps
 from .regrouping import regrouped
@@ -160,8 +160,7 @@ def _regrouped(problem: Problem, K: Gram) -> Problem:
             better = regrouped(K, labels, k)
         if better is not None:
             labels = by_appearance(better)
-            W, G = (problem.K.hold(factor) for factor in factors_of_labels(labels, k))
-            start = Start(start.way, {"W": W, "G": G})
+            start = start_of_labels(start.way, labels, k, problem.K.hold)
         found.setdefault(by_appearance(labels).tobytes(), start)
     return replace(problem, starts=list(found.values()))
 

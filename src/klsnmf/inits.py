@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.preprocessing import normalize
 from ._typing import Array, Labels, Matrix
 from .devices import to_host
 from .grams import Gram
+from .lloyd import kmeans_side_by_side
 from .progress import steps
 from .spectra import SPARE, filtered_iteration, subspace_iteration
 from .threads import allowed_threads, threads_for
@@ -62,13 +64,17 @@ def by_appearance(labels: Labels) -> Labels:  # (n,)
     return np.argsort(np.argsort(first))[inverse]
 
 
-def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> Any:
+def draw_seed(rng: np.random.RandomState) -> int:
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
     """k-means, fitted. That samples coincide is not its business to tell.
 
     Of many samples a part tells where to begin: there many tries cost less than one with all.
     Where even a round with all takes long, it goes on by mini-batches.
     """
-    n, seed = X.shape[0], rng.randint(np.iinfo(np.int32).max)
+    n = X.shape[0]
     work = 2.0 * n * X.shape[1] * k
     # It is of the host: some versions of it fail where the user lets scikit-learn dispatch arrays.
     host = config_context(array_api_dispatch=False)
@@ -79,7 +85,7 @@ def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> An
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         if n <= 2 * _PART:
             return KMeans(k, n_init=n_init, random_state=seed).fit(X)
-        part = X[np.sort(rng.permutation(n)[:_PART])]
+        part = X[np.sort(np.random.RandomState(seed).permutation(n)[:_PART])]
         tried = KMeans(k, n_init=max(_TRIES, n_init), random_state=seed).fit(part)
         options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
         if work <= _FULL_ROUND:
@@ -87,10 +93,13 @@ def kmeans(X: Matrix, k: int, rng: np.random.RandomState, n_init: int = 1) -> An
         return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)
 
 
-def kmeans_labels(X: Matrix, k: int, rng: np.random.RandomState) -> Labels:  # (n,)
-    """One run of k-means."""
-    labels: Labels = kmeans(X, k, rng).labels_
-    return labels
+def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]:  # (n,) each
+    """One run of k-means for each seed, side by side where X is an array of moderate size."""
+    found: Sequence[Labels | None] = [None] * len(seeds)
+    if isinstance(X, np.ndarray) and len(X) <= 2 * _PART:
+        found = kmeans_side_by_side(X, k, seeds)
+    for seed, labels in zip(seeds, found, strict=True):
+        yield kmeans(X, k, seed).labels_ if labels is None else labels
 
 
 def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
@@ -123,9 +132,9 @@ class Start(NamedTuple):
 BY_LABELS = ("spectral", "kmeans")
 
 
-def start_of_labels(way: str, labels: Labels, k: int, dtype: Any) -> Start:
+def start_of_labels(way: str, labels: Labels, k: int, hold: Callable[[Array], Array]) -> Start:
     W, G = factors_of_labels(labels, k)
-    return Start(way, {"W": W.astype(dtype), "G": G.astype(dtype)})
+    return Start(way, {"W": hold(W), "G": hold(G)})
 
 
 def labels_of(start: Start) -> Labels | None:
@@ -156,21 +165,29 @@ def starts(
     "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X. Labels that
     come up again are not fitted again.
     """
-    n = K.shape[0]
+    if init == "random":
+        pairs = [random_factors(K.shape[0], k, rng) for _ in steps(range(n_init), "starts")]
+        return [Start(init, {"W": K.hold(W), "G": K.hold(G)}) for W, G in pairs]
     ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
     chosen = [ways[i % len(ways)] for i in range(n_init)]
     if "spectral" in chosen:
         with threads_for(K.flops * k):
             embedding = spectral_embedding(K, k, rng)
-    made: dict[bytes, tuple[str, tuple[Array, Array]]] = {}
+    labels: dict[int, Labels] = {}  # by turn
+    waiting: dict[int, int] = {}  # the turns of k-means on X, with their seeds
+    seen: set[bytes] = set()
     repeats = 0
     for turn, way in enumerate(steps(chosen, "starts")):
-        if way == "random":
-            made[turn.to_bytes(8)] = way, random_factors(n, k, rng)
-        elif way == "kmeans" or repeats < _SAME_AGAIN:
-            labels = by_appearance(kmeans_labels(embedding if way == "spectral" else X, k, rng))
-            key = labels.tobytes()
-            if way == "spectral":
-                repeats = repeats + 1 if key in made else 0
-            made.setdefault(key, (way, factors_of_labels(labels, k)))
-    return [Start(way, {"W": K.hold(W), "G": K.hold(G)}) for way, (W, G) in made.values()]
+        if way == "kmeans":
+            waiting[turn] = draw_seed(rng)
+        elif repeats < _SAME_AGAIN:
+            labels[turn] = by_appearance(kmeans(embedding, k, draw_seed(rng)).labels_)
+            key = labels[turn].tobytes()
+            repeats = repeats + 1 if key in seen else 0
+            seen.add(key)
+    of_samples = kmeans_labels(X, k, list(waiting.values()))
+    for turn, found in zip(steps(list(waiting), "starts from samples"), of_samples, strict=True):
+        labels[turn] = by_appearance(found)
+    first = {labels[turn].tobytes(): turn for turn in sorted(labels, reverse=True)}
+    turns = sorted(first.values())
+    return [start_of_labels(chosen[turn], labels[turn], k, K.hold) for turn in turns]

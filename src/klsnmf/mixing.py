@@ -27,7 +27,7 @@ from . import memory
 from ._typing import Array, Labels, Matrix
 from .devices import on_host
 from .grams import DenseGram, Gram, SparseGram, gram_of
-from .inits import kmeans, spectral_embedding
+from .inits import draw_seed, kmeans, spectral_embedding
 from .spectra import subspace_iteration
 from .threads import threads_for
 
@@ -185,7 +185,7 @@ def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
     """Clusters of one kernel alone."""
     with threads_for(K.flops * k):
         embedding = spectral_embedding(K, k, rng)
-    labels: Labels = kmeans(embedding, k, rng, n_init=4).labels_
+    labels: Labels = kmeans(embedding, k, draw_seed(rng), n_init=4).labels_
     return labels
 
 

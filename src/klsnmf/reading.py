@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 from ._typing import Array, Labels
-from .inits import by_appearance, kmeans
+from .inits import by_appearance, draw_seed, kmeans
 
 #: Runs of k-means on the coefficients; the best is kept.
 _RUNS = 10
@@ -80,7 +80,7 @@ def read_labels(
 def _grouped(G: Array, known: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
     """k-means on the known rows: those of zeros would be a cluster of their own."""
     rows, k = normalize(G[known]), G.shape[1]
-    means = kmeans(rows, min(k, len(rows)), rng, n_init=_RUNS)
+    means = kmeans(rows, min(k, len(rows)), draw_seed(rng), n_init=_RUNS)
     number = np.zeros(len(means.cluster_centers_), dtype=np.intp)
     number[means.labels_] = by_appearance(means.labels_)
     default = int(np.argmax(np.bincount(number[means.labels_])))

@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 from ._typing import Array, Labels
 from .grams import Gram, SparseGram
 from .grams.normalized import normalized
-from .inits import kmeans, leading_eigenvectors
+from .inits import draw_seed, kmeans, leading_eigenvectors
 from .progress import steps
 from .threads import threads_for
 
@@ -176,7 +176,7 @@ def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float,
     found: list[Labels] = []
     for _ in range(_PARTS):
         part = rng.permutation(n)[: max(k, min(_PART, int(0.8 * n)))]
-        fitted = kmeans(embedding[part], k, rng)
+        fitted = kmeans(embedding[part], k, draw_seed(rng))
         found.append(fitted.predict(judged))
     labels = fitted.predict(embedding)
     pairs = [adjusted_rand_score(one, two) for one, two in combinations(found, 2)]

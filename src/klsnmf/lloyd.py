@@ -1,0 +1,160 @@
+"""k-means from many beginnings at once: one product with X serves all of them.
+
+The algorithm is scikit-learn's: centres by k-means++ with a few candidates each, then Lloyd's
+rounds. What differs is that runs go side by side. A run alone multiplies X with its few centres
+over and over, and most of its time goes by reading X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ._typing import Array, Labels
+from .grams.sparse import times
+from .threads import threads_for
+
+#: When a run ends, as in scikit-learn: by rounds, or by what centres move, of the mean variance.
+_MOST_ROUNDS = 300
+_TOLERANCE = 1e-4
+
+#: Numbers in the centres of all runs that go together, unless X has some times as many.
+_CENTRES = 2**22
+_SHARE = 4
+
+#: Numbers of samples with all centres that are looked at together: they stay in the cache.
+_NUMBERS = 2**17
+
+
+def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
+    """For each seed the labels of KMeans(k, n_init=1, random_state=seed), but for rounding.
+
+    None for a run that lost a cluster: to find it a new centre is left to scikit-learn.
+    """
+    X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
+    tolerance = _TOLERANCE * float(X.var(axis=0).mean())
+    together = max(1, max(_CENTRES, X.size // _SHARE) // (k * X.shape[1]))
+    parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
+    return [labels for part in parts for labels in _run(X, k, part, tolerance)]
+
+
+def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Labels | None]:
+    runs = _Runs.begin(X, spread_centres(X, k, seeds))
+    found: list[Labels | None] = [None] * len(seeds)
+    for rounds in range(1, _MOST_ROUNDS + 2):
+        ended, sound = runs.next_round(X, tolerance, last=rounds == _MOST_ROUNDS)
+        for run in np.flatnonzero(ended):
+            found[runs.places[run]] = runs.labels[run].copy()
+        runs = runs.only(sound & ~ended)
+        if not len(runs.places):
+            break
+    return found
+
+
+def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p)
+    """For each seed k samples that are far from each other: k-means++.
+
+    Candidates for the next centre are drawn by their squared distance to the centres so far; that
+    which leaves the least sum of squared distances is taken.
+    """
+    n, tries = len(X), 2 + int(np.log(k))
+    draws = [np.random.RandomState(seed) for seed in seeds]
+    squares = np.einsum("ij,ij->i", X, X)
+    every, even = np.arange(len(seeds)), np.full(n, 1 / n)
+    chosen = np.array([[draw.choice(n, p=even)] for draw in draws])  # (r, 1), later (r, k)
+    closest = _squared_distances(X, squares, chosen)[:, 0]  # (r, n)
+    for _ in range(1, k):
+        shares = np.array([draw.uniform(size=tries) for draw in draws])  # (r, tries)
+        below = np.cumsum(closest, axis=1, dtype=np.float64)
+        shares *= below[:, -1:]
+        candidates = np.stack([np.searchsorted(b, s) for b, s in zip(below, shares, strict=True)])
+        candidates = np.minimum(candidates, n - 1)
+        distances = _squared_distances(X, squares, candidates)
+        np.minimum(distances, closest[:, None], out=distances)
+        best = distances.sum(axis=2).argmin(axis=1)
+        closest = distances[every, best]
+        chosen = np.column_stack([chosen, candidates[every, best]])
+    return X[chosen]
+
+
+def _squared_distances(X: Array, squares: Array, chosen: Labels) -> Array:  # (r, c) -> (r, c, n)
+    """From some chosen samples to all samples."""
+    flat = chosen.ravel()
+    with threads_for(2.0 * len(flat) * X.size):
+        distances = X[flat] @ X.T
+    distances *= -2
+    distances += squares
+    distances += squares[flat, None]
+    np.maximum(distances, 0, out=distances)
+    distances[np.arange(len(flat)), flat] = 0
+    return distances.reshape(*chosen.shape, len(X))
+
+
+@dataclass
+class _Runs:
+    """The runs that go on, each with its place among all of them."""
+
+    places: Labels  # (r,)
+    centres: Array  # (r, k, p)
+    sums: Array  # (r, k, p)
+    counts: Array  # (r, k)
+    labels: Labels  # (r, n)
+    final: Array  # (r,), whether only labels are still to be found for the centres
+
+    @classmethod
+    def begin(cls, X: Array, centres: Array) -> _Runs:
+        r, k, _ = centres.shape
+        nowhere = np.full((r, len(X)), -1, np.intp)
+        counts, final = np.zeros((r, k), X.dtype), np.zeros(r, bool)
+        return cls(np.arange(r), centres, np.zeros_like(centres), counts, nowhere, final)
+
+    def only(self, kept: Array) -> _Runs:
+        return self if kept.all() else _Runs(*(each[kept] for each in vars(self).values()))
+
+    def next_round(self, X: Array, tolerance: float, *, last: bool) -> tuple[Array, Array]:
+        """Samples go to their nearest centres, and centres where their samples are.
+
+        Returns which runs have ended, and which have samples in all clusters.
+        """
+        labels = nearest(X, self.centres)
+        moved = labels != self.labels
+        self._move(X, labels, moved)
+        self.labels = labels
+        ended = self.final | ~moved.any(axis=1)
+        sound = self.final | (self.counts > 0).all(axis=1)
+        centres = self.sums / np.maximum(self.counts, 1)[:, :, None]
+        self.final = np.square(centres - self.centres).sum(axis=(1, 2)) <= tolerance
+        self.final |= last
+        self.centres = centres
+        return ended, sound
+
+    def _move(self, X: Array, labels: Labels, moved: Array) -> None:
+        """Take samples out of the sums of their old clusters, and add them to those of the new."""
+        r, k, p = self.centres.shape
+        run, sample = np.nonzero(moved)
+        old, new = self.labels[run, sample], labels[run, sample]
+        known = old >= 0
+        rows = np.concatenate([run * k + new, (run * k + old)[known]])
+        columns = np.concatenate([sample, sample[known]])
+        signs = np.repeat(np.array([1, -1], X.dtype), [len(run), known.sum()])
+        change = sparse.csr_array((signs, (rows, columns)), shape=(r * k, len(X)))
+        self.sums += times(change, X).reshape(r, k, p)
+        self.counts += np.asarray(change.sum(axis=1)).reshape(r, k)
+
+
+def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
+    """For every run the centre that is nearest to each sample."""
+    r, k, p = centres.shape
+    columns = centres.reshape(r * k, p)
+    halves = np.einsum("ij,ij->i", columns, columns) / 2
+    labels = np.empty((r, len(X)), np.intp)
+    some = max(1, _NUMBERS // (r * k))
+    with threads_for(2.0 * some * columns.size):
+        for start in range(0, len(X), some):
+            closeness = X[start : start + some] @ columns.T
+            closeness -= halves  # (‖x‖² - ‖x - c‖²) / 2
+            labels[:, start : start + some] = closeness.reshape(-1, r, k).argmax(axis=2).T
+    return labels

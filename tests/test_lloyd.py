@@ -1,0 +1,113 @@
+"""k-means from many seeds at once: the same labels as scikit-learn's from each of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from klsnmf import inits, lloyd
+from klsnmf.inits import kmeans, kmeans_labels
+from klsnmf.lloyd import kmeans_side_by_side, nearest, spread_centres
+
+from .helpers import blobs
+
+SEEDS = list(range(12))
+
+
+def alone(X, k, seed):
+    """The naive twin: one run, by scikit-learn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(k, n_init=1, random_state=seed).fit(X).labels_
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(20, 90), st.sampled_from([1, 3, 40])
+)
+def test_every_run_is_that_of_its_seed_alone(seed, k, n, p):
+    X = np.random.default_rng(seed).normal(size=(n, p)) + 5
+    found = kmeans_side_by_side(X, k, SEEDS)
+    for one, labels in zip(SEEDS, found, strict=True):
+        if labels is not None:
+            np.testing.assert_array_equal(labels, alone(X, k, one))
+
+
+def test_digits_have_the_same_labels():
+    X = load_digits().data
+    found = kmeans_side_by_side(X, 10, SEEDS)
+    same = [np.array_equal(labels, alone(X, 10, s)) for s, labels in zip(SEEDS, found, strict=True)]
+    assert np.mean(same) > 0.8  # whole numbers have ties, which rounding may break either way
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_single_precision_finds_clear_clusters(seed):
+    X, y = blobs(200, 4, 8, seed)
+    found = kmeans_side_by_side(X.astype(np.float32), 4, SEEDS)
+    assert {labels.dtype.kind for labels in found} == {"i"}
+    best = max(np.mean([len(set(labels[y == c])) == 1 for c in range(4)]) for labels in found)
+    assert best == 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_the_same_samples_are_drawn_as_centres(k):
+    X = np.random.default_rng(0).normal(size=(80, 5))
+    for seed, centres in zip(SEEDS, spread_centres(X, k, SEEDS), strict=True):
+        np.testing.assert_array_equal(centres, kmeans_plusplus(X, k, random_state=seed)[0])
+
+
+def test_nearest_centres_however_many_samples_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, centres = rng.normal(size=(50, 6)), rng.normal(size=(4, 3, 6))
+    naive = np.square(X[None, :, None] - centres[:, None]).sum(axis=3).argmin(axis=2)
+    np.testing.assert_array_equal(nearest(X, centres), naive)
+    monkeypatch.setattr(lloyd, "_NUMBERS", 100)
+    np.testing.assert_array_equal(nearest(X, centres), naive)
+
+
+def test_runs_go_in_groups_where_their_centres_would_fill_the_memory(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 30))
+    together = kmeans_side_by_side(X, 4, SEEDS)
+    monkeypatch.setattr(lloyd, "_CENTRES", 1)
+    monkeypatch.setattr(lloyd, "_SHARE", 5)
+    np.testing.assert_array_equal(kmeans_side_by_side(X, 4, SEEDS), together)
+
+
+def test_rounds_are_bounded(monkeypatch):
+    X = load_digits().data[:500]
+    monkeypatch.setattr(lloyd, "_MOST_ROUNDS", 2)
+    for seed, labels in zip(SEEDS, kmeans_side_by_side(X, 10, SEEDS), strict=True):
+        expected = KMeans(10, n_init=1, max_iter=2, random_state=seed).fit(X).labels_
+        assert np.mean(labels == expected) > 0.99
+
+
+def test_a_run_that_loses_a_cluster_is_left_to_scikit_learn():
+    X = np.repeat(np.eye(3), 5, axis=0)  # three places for four clusters
+    assert kmeans_side_by_side(X, 4, SEEDS) == [None] * len(SEEDS)
+    for seed, labels in zip(SEEDS, kmeans_labels(X, 4, SEEDS), strict=True):
+        np.testing.assert_array_equal(labels, alone(X, 4, seed))
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e8])
+def test_an_offset_changes_nothing(offset):
+    X, _ = blobs(150, 3, 6, 0)
+    for plain, moved in zip(
+        kmeans_side_by_side(X, 3, SEEDS), kmeans_side_by_side(X + offset, 3, SEEDS), strict=True
+    ):
+        np.testing.assert_array_equal(plain, moved)
+
+
+def test_what_is_no_array_or_too_long_goes_one_by_one(monkeypatch):
+    X, _ = blobs(90, 3, 6, 0)
+    expected = [kmeans(X, 3, seed).labels_ for seed in SEEDS]
+    monkeypatch.setattr(inits, "kmeans_side_by_side", None)  # not called
+    monkeypatch.setattr(inits, "_PART", 45)
+    np.testing.assert_array_equal(list(kmeans_labels(sparse.csr_array(X), 3, SEEDS)), expected)
+    monkeypatch.setattr(inits, "_PART", 44)
+    assert len(list(kmeans_labels(X, 3, SEEDS))) == len(SEEDS)
