@@ -49,6 +49,7 @@ CASES: dict[str, Callable[[int], Any]] = {
     "two moons": lambda s: datasets.make_moons(600, noise=0.06, random_state=s),
     "round, 100 + 100 + 100 samples": lambda s: unequal([100, 100, 100], s),
     "round, 200 + 50 + 20 samples": lambda s: unequal([200, 50, 20], s),
+    "round, 200 + 20 + 20 samples": lambda s: unequal([200, 20, 20], s),
     "round, 300 + 20 + 20 samples": lambda s: unequal([300, 20, 20], s),
     "iris, raw": table("iris", standardised=False),
     "iris, standardised": table("iris", standardised=True),

@@ -38,7 +38,7 @@ for axis, model in zip(
 plt.show()
 
 # %%
-# A point that is far from all samples is like none of them, and gets label 0.
+# A point that is far from all samples is like none of them, and gets the label of the nearest one.
 
 # %%
 # Digits that were not seen
