@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.scale import curves
-from klsnmf import KLSNMF, n_clusters_evidence, path
+from klsnmf import KLSNMF, datasets, n_clusters_evidence, path
 from klsnmf.checks import choose_row_norm
 from klsnmf.fitting import FINALISTS, Problem, best_by_lam, choose_phases, chosen
 from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse, diffuse_enough
@@ -26,6 +26,29 @@ from klsnmf.solver import Status
 from .naive import mixing as naive
 
 SEEDS = range(8)
+
+
+#: Accuracies that the defaults must reach on real data, arrays as they are stored.
+REACHED = {
+    "digits": 0.88,
+    "semeion": 0.64,
+    "alphadigit": 0.46,
+    "jaffe": 0.96,
+    "pix": 0.92,
+    "yale": 0.43,
+    "faces94": 0.95,
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_the_defaults_on_real_data(name):
+    try:
+        data = datasets.load(name, download=False)
+    except datasets.DatasetNotFoundError:
+        pytest.skip(f"the data set {name} is not stored here")
+    k = len(np.unique(data.target))
+    found = [KLSNMF(k, random_state=seed).fit_predict(data.data) for seed in range(2)]
+    assert np.mean([accuracy(data.target, labels) for labels in found]) >= REACHED[name]
 
 
 def linked_rings(n, seed):

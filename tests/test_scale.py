@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans, inits, memory, spectra
@@ -349,6 +350,34 @@ def test_what_is_crowded_for_single_precision_is_found_in_double():
     for rough in (None, S.astype(np.float32).__matmul__):
         values, _ = spectra.filtered_iteration(S.__matmul__, start.copy(), 4, rough)
         assert_allclose(1 - values, expected, atol=1e-8)
+
+
+def test_no_products_are_spent_where_all_eigenvalues_are_one():
+    """More equal pieces than vectors are looked for: rounding of rough products must not stay."""
+    S = sparse.block_diag([np.full((4, 4), 0.25)] * 60).tocsr()
+    single, products = S.astype(np.float32), []
+
+    def multiply(V):
+        products.append(V.dtype)
+        return (S if V.dtype == np.float64 else single) @ V
+
+    start = np.random.RandomState(0).normal(size=(240, 18))
+    values, vectors = spectra.filtered_iteration(multiply, start, 10, multiply)
+    assert_allclose(values, 1, atol=1e-12)
+    assert_allclose(S @ vectors, vectors, atol=1e-12)
+    assert len(products) < 60
+
+
+def test_rough_products_that_get_nowhere_are_given_up():
+    """With most eigenvectors asked for, filters span more than single precision can hold."""
+    rng = np.random.default_rng(0)
+    K = kneighbors_graph(rng.normal(size=(300, 3)), 6)
+    K = K + K.T
+    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
+    S = sparse.csr_array(K.multiply(root[:, None]).multiply(root))
+    single, start = S.astype(np.float32), rng.normal(size=(300, 208))
+    values, vectors = spectra.filtered_iteration(S.__matmul__, start, 200, single.__matmul__)
+    assert np.linalg.norm(S @ vectors - vectors * values, axis=0).max() < 1e-3
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -42,6 +42,9 @@ _TRIES = 10
 _FULL_ROUND = 1e9
 _MINI_BATCH = 4096
 
+#: Features from which on runs of k-means go side by side.
+_FEATURES = 8
+
 #: Eigenvectors that give labels seen before so many times in a row have no more to say.
 _SAME_AGAIN = 6
 
@@ -94,9 +97,12 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
 
 
 def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]:  # (n,) each
-    """One run of k-means for each seed, side by side where X is an array of moderate size."""
+    """One run of k-means for each seed, side by side where X is an array of moderate size.
+
+    With a few features there is little to multiply, and rounds one by one are as fast.
+    """
     found: Sequence[Labels | None] = [None] * len(seeds)
-    if isinstance(X, np.ndarray) and len(X) <= 2 * _PART:
+    if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * _PART and X.shape[1] >= _FEATURES:
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
         yield kmeans(X, k, seed).labels_ if labels is None else labels

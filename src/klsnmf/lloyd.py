@@ -15,28 +15,32 @@ from scipy import sparse
 
 from ._typing import Array, Labels
 from .grams.sparse import times
+from .progress import steps, tell
 from .threads import threads_for
 
 #: When a run ends, as in scikit-learn: by rounds, or by what centres move, of the mean variance.
 _MOST_ROUNDS = 300
 _TOLERANCE = 1e-4
 
-#: Numbers in the centres of all runs that go together, unless X has some times as many.
-_CENTRES = 2**22
+#: Numbers in the centres of all runs that go together, and in the distances to candidates for them,
+#: unless X has some times as many.
+_NUMBERS = 2**22
 _SHARE = 4
 
-#: Numbers of samples with all centres that are looked at together: they stay in the cache.
-_NUMBERS = 2**17
+#: Products of samples and centres that are looked at together: they stay in the cache.
+_IN_CACHE = 2**17
 
 
 def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
     """For each seed the labels of KMeans(k, n_init=1, random_state=seed), but for rounding.
 
+    Rounding decides where two candidates for a centre, or two centres for a sample, are as good.
     None for a run that lost a cluster: to find it a new centre is left to scikit-learn.
     """
     X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
+    n, p = X.shape
     tolerance = _TOLERANCE * float(X.var(axis=0).mean())
-    together = max(1, max(_CENTRES, X.size // _SHARE) // (k * X.shape[1]))
+    together = max(1, max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
     parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
     return [labels for part in parts for labels in _run(X, k, part, tolerance)]
 
@@ -49,6 +53,7 @@ def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Label
         for run in np.flatnonzero(ended):
             found[runs.places[run]] = runs.labels[run].copy()
         runs = runs.only(sound & ~ended)
+        tell("runs of k-means", len(seeds) - len(runs.places), len(seeds))
         if not len(runs.places):
             break
     return found
@@ -60,13 +65,13 @@ def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p
     Candidates for the next centre are drawn by their squared distance to the centres so far; that
     which leaves the least sum of squared distances is taken.
     """
-    n, tries = len(X), 2 + int(np.log(k))
+    n, tries, ones = len(X), _tries(k), np.ones(len(X), X.dtype)
     draws = [np.random.RandomState(seed) for seed in seeds]
     squares = np.einsum("ij,ij->i", X, X)
     every, even = np.arange(len(seeds)), np.full(n, 1 / n)
     chosen = np.array([[draw.choice(n, p=even)] for draw in draws])  # (r, 1), later (r, k)
     closest = _squared_distances(X, squares, chosen)[:, 0]  # (r, n)
-    for _ in range(1, k):
+    for _ in steps(range(1, k), "centres to begin with"):
         shares = np.array([draw.uniform(size=tries) for draw in draws])  # (r, tries)
         below = np.cumsum(closest, axis=1, dtype=np.float64)
         shares *= below[:, -1:]
@@ -74,10 +79,15 @@ def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p
         candidates = np.minimum(candidates, n - 1)
         distances = _squared_distances(X, squares, candidates)
         np.minimum(distances, closest[:, None], out=distances)
-        best = distances.sum(axis=2).argmin(axis=1)
+        best = (distances @ ones).argmin(axis=1)
         closest = distances[every, best]
         chosen = np.column_stack([chosen, candidates[every, best]])
     return X[chosen]
+
+
+def _tries(k: int) -> int:
+    """Candidates for each centre, as many as in scikit-learn."""
+    return 2 + int(np.log(k))
 
 
 def _squared_distances(X: Array, squares: Array, chosen: Labels) -> Array:  # (r, c) -> (r, c, n)
@@ -151,7 +161,7 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
     columns = centres.reshape(r * k, p)
     halves = np.einsum("ij,ij->i", columns, columns) / 2
     labels = np.empty((r, len(X)), np.intp)
-    some = max(1, _NUMBERS // (r * k))
+    some = max(1, _IN_CACHE // (r * k))
     with threads_for(2.0 * some * columns.size):
         for start in range(0, len(X), some):
             closeness = X[start : start + some] @ columns.T

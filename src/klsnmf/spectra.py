@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -90,15 +91,16 @@ def filtered_iteration(
     follows the smallest eigenvalue found so far. Q is overwritten.
 
     ``rough`` multiplies in single precision. It goes as far as the tolerance asks, in half the
-    time, unless eigenvalues crowd too close to 1.
+    time, unless eigenvalues crowd too close to 1 or rounding is all that is left.
     """
     search = _Search(Q, k)
     if rough is not None:
         search.Q = Q.astype(np.float32)
-        while search.goes_on(_CROWDED):
+        before = np.inf
+        while search.goes_on(_CROWDED) and search.residual <= before / 2:
+            before = search.residual
             search.filter(rough)
-        search.Q = search.Q.astype(Q.dtype)
-        search.align(multiply)
+        search.continue_in(Q.dtype, multiply)
     while search.goes_on(_UNRESOLVED):
         search.filter(multiply)
     return search.values[:k], search.Q[:, :k]
@@ -116,6 +118,17 @@ class _Search:
         found = self.residual < min(_RESIDUAL, _SHARE * (1 - self.edge))
         resolved = 1 - self.edge >= unresolved * np.finfo(self.Q.dtype).eps
         return not found and resolved and self.products <= _MOST_PRODUCTS
+
+    def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
+        """Go on from here in a higher precision, with as many products as from the beginning."""
+        found = not self.goes_on(0)
+        self.Q, self.products = self.Q.astype(dtype), 0
+        if found:
+            return self.align(multiply)
+        # A filter of all that is below the first edge takes the rounding away, which one with an
+        # edge close to 1 would leave there.
+        self.edge = _FIRST_EDGE
+        return self.filter(multiply)
 
     def filter(self, multiply: Callable[[Array], Array]) -> None:
         lowest, highest = _DEGREES
