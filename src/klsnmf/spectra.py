@@ -121,9 +121,9 @@ class _Search:
 
     def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
         """Go on from here in a higher precision, with as many products as from the beginning."""
-        found = not self.goes_on(0)
+        unfinished = self.goes_on(0)
         self.Q, self.products = self.Q.astype(dtype), 0
-        if found:
+        if not unfinished:
             return self.align(multiply)
         # A filter of all that is below the first edge takes the rounding away, which one with an
         # edge close to 1 would leave there.
