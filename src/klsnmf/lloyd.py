@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ._typing import Array, Labels
 from .grams.sparse import times
+from .grams.spectral import row_lengths
 from .progress import steps, tell
 from .threads import threads_for
 
@@ -39,7 +40,7 @@ def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels |
     """
     X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
     n, p = X.shape
-    tolerance = _TOLERANCE * float(X.var(axis=0).mean())
+    tolerance = _TOLERANCE * float(row_lengths(X).mean(dtype=np.float64)) / p
     together = max(1, max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
     parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
     return [labels for part in parts for labels in _run(X, k, part, tolerance)]
@@ -67,7 +68,7 @@ def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p
     """
     n, tries, ones = len(X), _tries(k), np.ones(len(X), X.dtype)
     draws = [np.random.RandomState(seed) for seed in seeds]
-    squares = np.einsum("ij,ij->i", X, X)
+    squares = row_lengths(X)
     every, even = np.arange(len(seeds)), np.full(n, 1 / n)
     chosen = np.array([[draw.choice(n, p=even)] for draw in draws])  # (r, 1), later (r, k)
     closest = _squared_distances(X, squares, chosen)[:, 0]  # (r, n)
@@ -159,7 +160,7 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
     """For every run the centre that is nearest to each sample."""
     r, k, p = centres.shape
     columns = centres.reshape(r * k, p)
-    halves = np.einsum("ij,ij->i", columns, columns) / 2
+    halves = row_lengths(columns) / 2
     labels = np.empty((r, len(X)), np.intp)
     some = max(1, _IN_CACHE // (r * k))
     with threads_for(2.0 * some * columns.size):

@@ -124,6 +124,7 @@ class _Search:
         unfinished = self.goes_on(0)
         self.Q, self.products = self.Q.astype(dtype), 0
         if not unfinished:
+            self.Q = _orthogonal(self.Q)
             return self.align(multiply)
         # A filter of all that is below the first edge takes the rounding away, which one with an
         # edge close to 1 would leave there.
@@ -134,23 +135,22 @@ class _Search:
         lowest, highest = _DEGREES
         steepness = np.sqrt(4 * (1 - self.edge) / (1 + self.edge))
         degree = int(np.clip(_RISE / steepness, lowest, highest))
-        self.Q = _filtered(multiply, self.Q, self.edge, degree)
+        self.Q = _orthogonal(_filtered(multiply, self.Q, self.edge, degree))
         self.products += degree
         self.align(multiply)
         tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
 
     def align(self, multiply: Callable[[Array], Array]) -> None:
-        """The block with the eigenvectors of the matrix, as seen in it, for columns."""
-        Q = _orthogonal(self.Q)
-        product = multiply(Q)
+        """Turn the orthogonal block so that its columns are eigenvectors, as seen in it."""
+        product = multiply(self.Q)
         self.products += 1
-        values, small = linalg.eigh(Q.T @ product)
+        values, small = linalg.eigh(self.Q.T @ product)
         values, small = values[::-1], small[:, ::-1]
-        _times(Q, small)
+        _times(self.Q, small)
         _times(product, small)
-        product -= Q * values
+        product -= self.Q * values
         longest = np.einsum("ij,ij->j", product, product)[: self.k].max()
-        self.Q, self.values, self.residual = Q, values, float(np.sqrt(longest))
+        self.values, self.residual = values, float(np.sqrt(longest))
         self.edge = min(float(values[-1]), _LAST_EDGE)
 
 

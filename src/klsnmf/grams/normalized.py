@@ -29,14 +29,14 @@ class Normalized:
 
 def normalized(K: Gram, *, formed: bool = True) -> tuple[Any, Array]:
     """S, and the degrees. A dense K may be left alone: S would be another array of its size."""
-    if not isinstance(K, DenseGram | SparseGram) or (isinstance(K, DenseGram) and not formed):
-        S = Normalized(K)
-        return S, S.degrees
     if isinstance(K, SparseGram):
         degrees = np.asarray(K.K.sum(axis=1)).ravel()
         root = inverse_root(degrees.astype(K.dtype))
         scale = sparse.diags_array(root[:, 0])
         return (scale @ K.K @ scale).tocsr(), degrees
+    if not isinstance(K, DenseGram) or not formed:
+        S = Normalized(K)
+        return S, S.degrees
     degrees = namespace(K.K).sum(K.K, axis=1)
     root = inverse_root(degrees)
     if not on_host(K.K):
