@@ -52,11 +52,11 @@ docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors
 
 # Programs around the library, which are tested once: with whatever versions, they ask of them what
 # the library asks.
-AROUND := benchmarks examples experiments downloads pages report_browser
+AROUND := around experiments datasets/test_downloads.py report/test_browser.py
 
 .PHONY: lowest
 lowest: $(LOWEST)/.installed-test ## run the library's tests with the oldest supported dependencies
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(AROUND:%=--ignore=tests/test_%.py)
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(AROUND:%=--ignore=tests/%)
 
 .PHONY: wheel
 wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment

@@ -32,14 +32,14 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, __version__, datasets
-from klsnmf.checks import unit_rows
 from klsnmf.grams import diffuse_enough
-from klsnmf.graphs import how_many_neighbors
-from klsnmf.inits import factors_of_labels, how_many_starts, starts
-from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.kernels.build import fit_kernel
+from klsnmf.kernels.count import share_left
+from klsnmf.kernels.mix import Mixture
+from klsnmf.kernels.neighbors import how_many_neighbors
+from klsnmf.kernels.scaling import unit_rows
 from klsnmf.metrics import accuracy, nmi
-from klsnmf.mixing import Mixture
-from klsnmf.selection import share_left
+from klsnmf.solve.starts import factors_of_labels, how_many_starts, starts
 
 ROWS = Path("docs/results/ablation.csv")
 PAGE = Path("docs/results/ablation.md")

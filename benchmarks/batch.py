@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import path
 from klsnmf.grams import DenseGram
-from klsnmf.inits import random_factors
 from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF, SymmetricKLSNMF
-from klsnmf.solver import solve
+from klsnmf.solve.loop import solve
+from klsnmf.solve.starts import random_factors
 
 THREADS = 2
 

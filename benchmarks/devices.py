@@ -15,9 +15,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf.grams import DenseGram, DeviceGram
-from klsnmf.inits import random_factors
 from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF
-from klsnmf.solver import solve
+from klsnmf.solve.loop import solve
+from klsnmf.solve.starts import random_factors
 
 from .batch import kernel_matrix
 

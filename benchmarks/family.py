@@ -28,8 +28,8 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from klsnmf import CNMF, GNMF, KNMF, METHODS, WNMF, datasets
+from klsnmf.estimators.labels import read_labels
 from klsnmf.metrics import accuracy, nmi
-from klsnmf.reading import read_labels
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 FIELDS = [

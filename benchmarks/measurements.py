@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import klsnmf
-from klsnmf.kernel_matrices import fit_kernel
+from klsnmf.core.threads import side_by_side
+from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy, nmi
-from klsnmf.threads import side_by_side
 
 from . import batch, scale
 from .cases import BARE, SAMPLES, TRANSCRIPTIONS, Job

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from klsnmf import kernel_matrices
-from klsnmf.solver import solve
+from klsnmf.kernels import build
+from klsnmf.solve.loop import solve
 
 
 def best(function: Callable[[], Any], times: int = 3) -> float:
@@ -62,7 +62,7 @@ def iteration_seconds(
 @contextmanager
 def timed_neighbors() -> Iterator[list[float]]:
     """The seconds that the search for neighbours takes inside a fit."""
-    spent, search = [0.0], kernel_matrices.nearest
+    spent, search = [0.0], build.nearest
 
     def timed(*args: Any, **options: Any) -> Any:
         start = time.perf_counter()
@@ -70,8 +70,8 @@ def timed_neighbors() -> Iterator[list[float]]:
         spent[0] += time.perf_counter() - start
         return found
 
-    kernel_matrices.nearest = timed
+    build.nearest = timed
     try:
         yield spent
     finally:
-        kernel_matrices.nearest = search
+        build.nearest = search

@@ -30,17 +30,17 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF
-from klsnmf.engines import locate
+from klsnmf.core.threads import allowed_threads, side_by_side, threads_for
 from klsnmf.grams import SparseGram
 from klsnmf.grams.tiled import TILE
-from klsnmf.inits import random_factors
-from klsnmf.kernel_matrices import fit_kernel
-from klsnmf.kernels import KERNELS
+from klsnmf.kernels.build import fit_kernel
+from klsnmf.kernels.engines import locate
+from klsnmf.kernels.functions import KERNELS
+from klsnmf.kernels.tiles import KernelTiles
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models import LSNMF
-from klsnmf.solver import solve
-from klsnmf.threads import allowed_threads, side_by_side, threads_for
-from klsnmf.tiles import KernelTiles
+from klsnmf.solve.loop import solve
+from klsnmf.solve.starts import random_factors
 
 from .measuring import Ticks, best, iteration_seconds, peak_megabytes, timed_neighbors
 from .rows import exponent as fitted_exponent

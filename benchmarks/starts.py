@@ -13,8 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf import datasets
-from klsnmf.inits import how_many_starts, kmeans
-from klsnmf.lloyd import kmeans_side_by_side
+from klsnmf.core.kmeans import kmeans, kmeans_side_by_side
+from klsnmf.solve.starts import how_many_starts
 
 THREADS = 1
 

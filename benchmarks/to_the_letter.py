@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from klsnmf import KLSNMF
-from klsnmf.inits import random_factors
+from klsnmf.solve.starts import random_factors
 from tests.naive import klsnmf as naive
 
 

@@ -2,7 +2,7 @@
 
 from data_sets import _row, _Written
 
-from klsnmf.sizing import in_bytes, in_time, needs
+from klsnmf.kernels.sizing import in_bytes, in_time, needs
 
 #: Samples, neighbours (None for a dense kernel) and workers.
 _ROWS = [

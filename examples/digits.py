@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 
 from klsnmf import KLSNMF
 from klsnmf.metrics import scores
-from klsnmf.solver import Progress
+from klsnmf.solve.loop import Progress
 
 PICTURE = Path("digits.png")
 MEMBERS = 20

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
-from klsnmf.commands import klsnmf
+from klsnmf.cli.commands import klsnmf
 
 
 def run(*arguments, code=0):

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from klsnmf import KLSNMF, checkpoints
+from klsnmf import KLSNMF
+from klsnmf.solve import checkpoint
 
 from .helpers import blobs
 
@@ -38,8 +39,8 @@ def attempt(file, first, disturbed):
             signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0001, 0.02))
         time.sleep(0.002)
 
-    checkpoints.PAUSE = -1.0  # write after every iteration, whatever it costs
-    checkpoints.SHARE = np.inf
+    checkpoint.PAUSE = -1.0  # write after every iteration, whatever it costs
+    checkpoint.SHARE = np.inf
     X, _ = blobs(120, 4, 8, 0)
     model = KLSNMF(4, checkpoint=file, callback=watch, random_state=0, tol=0, max_iter=100).fit(X)
     np.savez(sys.argv[2], labels=model.labels_, W=model.W_, G=model.G_, **model.history_)

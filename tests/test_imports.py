@@ -10,7 +10,7 @@ import klsnmf
 
 @pytest.mark.parametrize("name", ["DETAILS", "KLSNMF", "KNMF", "METHODS", "WNMF", "datasets"])
 def test_any_name_can_be_imported_first(name):
-    code = f"from klsnmf import {name}; from klsnmf.estimators import METHODS; assert METHODS"
+    code = f"from klsnmf import {name}; from klsnmf.methods import METHODS; assert METHODS"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .core.version import __version__
+
 if TYPE_CHECKING:
     from . import datasets, metrics, report
-    from .estimators import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
-    from .family import GNMF, ONMF, RMNMF, WNMF, SemiNMF
-    from .kernel_family import CNMF, KNMF, KernelKMeans
+    from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
+    from .estimators.kernel import CNMF, KNMF, KernelKMeans
+    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
     from .methods import DETAILS, METHODS
 
-__version__ = "0.1.0"
 
 __all__ = [
     "CNMF",
@@ -28,6 +29,7 @@ __all__ = [
     "WNMF",
     "KernelKMeans",
     "SemiNMF",
+    "__version__",
     "datasets",
     "metrics",
     "n_clusters_evidence",
@@ -36,9 +38,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "estimators": ["GLSNMF", "KLSNMF", "LSNMF", "n_clusters_evidence", "path"],
-    "family": ["GNMF", "ONMF", "RMNMF", "WNMF", "SemiNMF"],
-    "kernel_family": ["CNMF", "KNMF", "KernelKMeans"],
+    "estimators.kls": ["GLSNMF", "KLSNMF", "LSNMF", "n_clusters_evidence", "path"],
+    "estimators.factor": ["GNMF", "ONMF", "RMNMF", "WNMF", "SemiNMF"],
+    "estimators.kernel": ["CNMF", "KNMF", "KernelKMeans"],
     "methods": ["DETAILS", "METHODS"],
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -8,9 +8,9 @@ from typing import Any
 
 from sklearn.cluster import KMeans, SpectralClustering
 
-from .estimators import GLSNMF, KLSNMF, LSNMF
-from .family import GNMF, ONMF, RMNMF, WNMF, SemiNMF
-from .kernel_family import CNMF, KNMF, KernelKMeans
+from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
+from .estimators.kernel import CNMF, KNMF, KernelKMeans
+from .estimators.kls import GLSNMF, KLSNMF, LSNMF
 
 #: The values that weights and widths are usually chosen from in comparisons of these methods.
 USUAL = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import make_scorer, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from ._typing import Array
+from .core.types import Array
 
 __all__ = [
     "accuracy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from klsnmf.solver import solve
+from klsnmf.solve.loop import solve
 
 
 def winner(model, starts, **how):

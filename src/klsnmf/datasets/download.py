@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..writing import written_aside
+from ..core.writing import written_aside
 
 #: Told the number of bytes that have arrived, and of how many; None where the server does not say.
 Progress = Callable[[int, int | None], None]

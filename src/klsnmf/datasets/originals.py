@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import UnsafeFileError, open_zip
+from ..core.files import UnsafeFileError, open_zip
 from .arrays import Arrays, as_arrays
 from .registry import DataSet
 

@@ -7,7 +7,7 @@ import os
 import warnings
 from pathlib import Path
 
-from ..files import UnsafeFileError, read_npz
+from ..core.files import UnsafeFileError, read_npz
 from .arrays import Arrays, as_arrays, content_hash
 from .download import DownloadError, download, progress_bar
 from .originals import PARSERS, parse_faces94

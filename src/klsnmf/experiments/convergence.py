@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-from .. import __version__
-from .._typing import Array
-from ..estimators import KLSNMF
-from ..progress import steps
-from ..writing import write_whole
+from ..core.progress import steps
+from ..core.types import Array
+from ..core.version import __version__
+from ..core.writing import write_whole
+from ..estimators.kls import KLSNMF
 from .protocol import KERNEL, fingerprint
 from .rows import refusing, require_own
 from .subsets import classes_of, identity, samples

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import KLSNMF, __version__
-from .._typing import Array
-from ..writing import write_whole
+from ..core.types import Array
+from ..core.writing import write_whole
 from .protocol import fingerprint
 from .rows import refusing, require_own
 

@@ -14,8 +14,8 @@ import numpy
 import scipy
 import sklearn
 
-from .. import __version__
-from ..writing import write_whole
+from ..core.version import __version__
+from ..core.writing import write_whole
 from . import claims, convergence, cost, tables
 from .protocol import GRIDS, QUICK, TABLES, Table
 from .rows import Row

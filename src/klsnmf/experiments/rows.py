@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-from ..writing import write_whole
+from ..core.writing import write_whole
 from .protocol import Cell
 
 

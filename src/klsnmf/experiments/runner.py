@@ -16,7 +16,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from .. import __version__
+from ..core.version import __version__
 from .protocol import Cell, Table, cells
 from .rows import Row, Store
 from .subsets import identity, samples

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from .._typing import Array
+from ..core.types import Array
 from .protocol import Table, Trial
 from .published import METRICS
 from .rows import Row

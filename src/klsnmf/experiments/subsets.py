@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import datasets
-from .._typing import Array, Labels
+from ..core.types import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
 from ..datasets.registry import REGISTRY
 

@@ -15,11 +15,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from .. import __version__, metrics
-from .._typing import Array, Labels
-from ..estimators import path
+from .. import metrics
+from ..core.types import Array, Labels
+from ..core.version import __version__
+from ..estimators.kls import path
+from ..estimators.labels import read_labels
 from ..methods import METHODS
-from ..reading import read_labels
 from .protocol import Cell, Table, Trial
 from .rows import Row
 from .subsets import classes_of, samples

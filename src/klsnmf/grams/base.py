@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..devices import namespace, on_host
+from ..core.arrays import namespace, on_host
+from ..core.types import Array
 
 #: An order of samples, for rows of an array.
 Order = slice | np.ndarray[Any, np.dtype[np.integer[Any]]]

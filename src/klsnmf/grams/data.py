@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .. import memory
-from .._typing import Array, Matrix
+from ..core import memory
+from ..core.types import Array, Matrix
 from .base import Operator
 
 

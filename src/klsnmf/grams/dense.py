@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .. import memory
-from .._typing import Array
-from ..devices import cast, namespace, on_host, slices
+from ..core import memory
+from ..core.arrays import cast, namespace, on_host, slices
+from ..core.products import times
+from ..core.types import Array
 from .base import Gram
-from .sparse import times
 
 #: What to do where K fits, and K⁺ beside it does not.
 _FEWER = (

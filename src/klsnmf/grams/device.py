@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..devices import cast, device_of, like, namespace, on_host, precision, to_host
+from ..core.arrays import cast, device_of, like, namespace, on_host, precision, to_host
+from ..core.types import Array
 from .dense import DenseGram
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import memory
-from .._typing import Array
-from ..devices import cast, on_host, set_diagonal, to_host, without_tiny
+from ..core import memory
+from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
+from ..core.products import row_lengths
+from ..core.types import Array
 from .base import Gram, multiply_wide
 from .dense import DenseGram
 from .device import gram_of
@@ -29,7 +30,6 @@ from .spectral import (
     SpectralDiffusion,
     diffuse_along_eigenvectors,
     has_plenty,
-    row_lengths,
 )
 
 #: K_t is formed where one dense product is faster than t sparse ones: up to this many samples

@@ -17,10 +17,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from .. import memory, remote
-from .._typing import Array
-from ..remote import Cut
+from ..core import memory
+from ..core.types import Array
+from . import block_tasks
 from .base import Gram
+from .block_tasks import Cut
 
 #: Rows of a block; how many blocks there are before they get more rows; the most blocks. All of it
 #: depends on n alone: were it the number of workers, the rounding of a product would depend on it
@@ -224,7 +225,7 @@ class DistributedGram(Gram):
 
     def __init__(self, workers: Workers, blocks: Sequence[Any], cut: Cut) -> None:
         self.workers, self.blocks, self.cut = workers, list(blocks), cut
-        seen = self._each(remote.describe, [(rows,) for rows in cut])
+        seen = self._each(block_tasks.describe, [(rows,) for rows in cut])
         n = cut.edges[-1]
         self.shape = (n, n)
         self.dtype = seen[0].dtype
@@ -252,18 +253,18 @@ class DistributedGram(Gram):
             some = slice(start, start + step)
             sent = V[some]
             if sent.nbytes * len(self.blocks) > _WITH_EVERY_BLOCK:
-                sent = self.workers.submit(remote.same, sent)
-            for rows, part in zip(self.cut, self._each(remote.product, sent), strict=True):
+                sent = self.workers.submit(block_tasks.same, sent)
+            for rows, part in zip(self.cut, self._each(block_tasks.product, sent), strict=True):
                 KV[some, rows] = part
 
     def column(self, i: int) -> Array:
         block, place = self.cut.place(range(self.shape[0])[i])
-        found = self.workers.submit(remote.row, self.blocks[block], place)
+        found = self.workers.submit(block_tasks.row, self.blocks[block], place)
         return np.asarray(self.workers.results([found])[0])
 
     def square_sums(self, weights: Array) -> Array:
-        sent = self.workers.submit(remote.same, weights)
-        return np.concatenate(self._each(remote.square_sums, sent))
+        sent = self.workers.submit(block_tasks.same, weights)
+        return np.concatenate(self._each(block_tasks.square_sums, sent))
 
     @cached_property
     def positive(self) -> DistributedGram:
@@ -276,7 +277,7 @@ class DistributedGram(Gram):
                 "Start more workers, set n_neighbors for a sparse kernel where there is such a "
                 "parameter, or fit a part of the rows."
             )
-        return self._of_blocks(remote.positive_part)
+        return self._of_blocks(block_tasks.positive_part)
 
     def in_single_precision(self) -> DistributedGram:
         """Itself where float32 would lose too much, by the rule for an array, or has no room."""
@@ -285,11 +286,11 @@ class DistributedGram(Gram):
             return self
         if not self._has_room(np.dtype(np.float32).itemsize):
             return self
-        return self._of_blocks(remote.in_single)
+        return self._of_blocks(block_tasks.in_single)
 
     def smallest_distance(self) -> float:
-        d = self.workers.submit(remote.same, self.diagonal)
-        least = min(self._each(remote.smallest_distance, [(rows, d) for rows in self.cut]))
+        d = self.workers.submit(block_tasks.same, self.diagonal)
+        least = min(self._each(block_tasks.smallest_distance, [(rows, d) for rows in self.cut]))
         return least / self.largest if self.largest else 0.0
 
     def _bytes(self, itemsize: int) -> float:

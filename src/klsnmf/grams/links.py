@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array, Matrix
-from ..devices import cast, namespace, on_host, slices, to_host
+from ..core.arrays import cast, namespace, on_host, slices, to_host
+from ..core.types import Array, Matrix
 from .device import DeviceGram
 from .sparse import SparseGram
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array, Matrix
+from ..core.types import Array, Matrix
 from .base import Gram
 from .data import Data
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
-from .. import memory
-from .._typing import Array
-from ..devices import namespace, on_host
+from ..core import memory
+from ..core.arrays import namespace, on_host
+from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
+from ..core.products import times
+from ..core.types import Array
 from .base import Gram
 from .dense import DenseGram
-from .sparse import SparseGram, times
+from .sparse import SparseGram
 
 
 class Normalized:
@@ -60,3 +63,26 @@ def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
     """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
     xp = namespace(values)
     return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
+
+
+#: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
+_MANY = 4000
+
+
+def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
+    """The k leading eigenvectors of S = Deg^-½ K Deg^-½, rows scaled to length 1."""
+    return np.asarray(normalize(leading_eigenvectors(K, k, rng)[1]))
+
+
+def leading_eigenvectors(
+    K: Gram, k: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    """The largest eigenvalues of S = Deg^-½ K Deg^-½ in descending order, and their vectors."""
+    n = K.shape[0]
+    degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
+    root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+    if n > _MANY and K.nonnegative and not K.clipped:  # then no eigenvalue is beyond 1
+        root = root.astype(K.dtype)
+        Q = rng.normal(size=(n, k + SPARE)).astype(K.dtype)
+        return filtered_iteration(lambda V: root * K.dot(root * V), Q, k)
+    return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)

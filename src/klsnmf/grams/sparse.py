@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from .._typing import Array
-from ..threads import allowed_threads, side_by_side
+from ..core.products import times
+from ..core.types import Array
 from .base import Gram, Order, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
 _MOST_NEIGHBORS = 10_000
-
-#: A thread more is worth its start for this many products of two numbers, about a millisecond.
-_PRODUCTS_PER_THREAD = 5e6
 
 
 class SparseGram(Gram):
@@ -73,33 +69,3 @@ class SparseGram(Gram):
         """The largest |K_ij - K_ji| relative to ``largest``."""
         most = float(np.abs((self.K - self.K.T).data).max(initial=0))
         return most / self.largest if self.largest else 0.0
-
-
-def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
-    """K @ V; scipy multiplies on one thread, so parts of the rows are given a thread each."""
-    useful = 1 + int(K.nnz * V.shape[1] // _PRODUCTS_PER_THREAD)
-    threads = min(useful, allowed_threads().get("blas", 1))
-    if threads == 1:
-        return np.asarray(K @ V)
-    out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))
-
-    def work(part: tuple[slice, sparse.csr_array]) -> None:
-        rows, matrix = part
-        out[rows] = matrix @ V
-
-    side_by_side(work, row_parts(K, threads))
-    return out
-
-
-def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
-    """Some rows each, with about as many entries; views, no copies."""
-    aims = np.linspace(0, K.nnz, count + 1)[1:-1]
-    edges = [0, *np.searchsorted(K.indptr, aims).tolist(), K.shape[0]]
-    parts = []
-    for start, stop in pairwise(edges):
-        first, last = K.indptr[start], K.indptr[stop]
-        entries = K.data[first:last], K.indices[first:last], K.indptr[start : stop + 1] - first
-        parts.append(
-            (slice(start, stop), sparse.csr_array(entries, shape=(stop - start, K.shape[1])))
-        )
-    return parts

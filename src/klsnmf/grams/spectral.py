@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import memory
-from .._typing import Array
-from ..devices import namespace, on_host
-from ..spectra import SPARE, filtered_iteration
-from ..threads import threads_for
+from ..core import memory
+from ..core.eigenvectors import SPARE, filtered_iteration
+from ..core.products import row_lengths
+from ..core.threads import threads_for
+from ..core.types import Array
 from .base import Gram
 from .low_rank import LowRankGram
 from .normalized import inverse_root, normalized, step
@@ -150,12 +150,3 @@ def _left_out(S: Any, U: Array, signs: Array) -> dict[int, Array]:
         Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
         found[2 * half] = row_lengths(Z) / signs.shape[1]
     return found
-
-
-def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
-    """The squared lengths of the rows."""
-    if sparse.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    if not on_host(A):
-        return namespace(A).sum(A * A, axis=1)
-    return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from .._typing import Array, Labels
-from ..devices import device_of, namespace, on_host, tiny, without_tiny
+from ..core.arrays import device_of, namespace, on_host, tiny, without_tiny
+from ..core.types import Array, Labels
 from ..grams import Operator
 
 #: Rows of a tall matrix that are worked on together.

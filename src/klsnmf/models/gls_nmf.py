@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._typing import Array
+from ..core.types import Array
 from ..grams import Operator
-from ..graphs import DeviceGraph, Graph
+from ..grams.graph import DeviceGraph, Graph
 from .base import State, inner
 from .ls_nmf import KLSNMF, SymmetricKLSNMF
 from .signed import SignedKLSNMF

@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from .._typing import Array
+from ..core.types import Array
 from ..grams import Operator
-from ..graphs import Graph
+from ..grams.graph import Graph
 from .base import State, column_inner, dot, flushed, scaled
 from .nmf import FF, GG, NMF
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array, Labels
+from ..core.types import Array, Labels
 from ..grams import Operator
 from .base import State, column_inner, inner
 from .ls_nmf import LSNMF

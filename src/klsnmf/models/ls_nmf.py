@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from .._typing import Array, Labels
-from ..devices import namespace
+from ..core.arrays import namespace
+from ..core.types import Array, Labels
 from ..grams import Gram, Operator
 from .base import (
     State,

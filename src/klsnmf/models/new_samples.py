@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._typing import Array, Labels
-from ..devices import namespace
+from ..core.arrays import namespace
+from ..core.types import Array, Labels
 from .base import one_a_row, plus, taken
 
 #: Sweeps over the columns at most, and the change that is none, in `coefficients`.

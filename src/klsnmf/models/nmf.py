@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from .._typing import Array, Labels
+from ..core.types import Array, Labels
 from ..grams import Data, Operator
 from .base import State, dot, flushed, inner, scaled, square, unit_columns
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .._typing import Array
+from ..core.types import Array
 from .base import State, dot, flushed, inner, multiplied, unit_columns
 from .nmf import FF, GG, NMF
 

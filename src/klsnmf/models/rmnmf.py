@@ -34,9 +34,9 @@ from typing import Self
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._typing import Array
+from ..core.types import Array
 from ..grams import Operator
-from ..graphs import Graph
+from ..grams.graph import Graph
 from .base import State, inner, square, unit_columns
 from .nmf import NMF
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array
+from ..core.types import Array
 from .base import State, dot, flushed, minus, multiplied, plus
 from .nmf import FF, GG, NMF
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._typing import Array
+from ..core.types import Array
 from ..grams import Operator
 from .base import State, dot, flushed, minus, multiplied, plus
 from .ls_nmf import GG, LSNMF, ExactKLSNMF, SymmetricKLSNMF

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .. import metrics
-from .._typing import Array, Labels
+from ..core.types import Array, Labels
 from .png import data_uri
 from .run import Run
 from .text import plain

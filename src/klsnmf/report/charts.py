@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._typing import Array
+from ..core.types import Array
 from .text import decimals, number
 
 _WIDTH, _HEIGHT = 320, 178

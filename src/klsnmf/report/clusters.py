@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .._typing import Array, Labels
+from ..core.types import Array, Labels
 from . import marks
 from .agreement import commonest
 from .pictures import Darkroom, as_uris, darkroom

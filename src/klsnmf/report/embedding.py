@@ -18,8 +18,8 @@ from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize
 
-from .._typing import Array, Labels, Matrix
-from ..threads import threads_for
+from ..core.threads import threads_for
+from ..core.types import Array, Labels, Matrix
 from .run import Run
 from .text import percent, plain
 

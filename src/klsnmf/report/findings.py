@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..strengths import by_votes
+from ..estimators.strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from ..core.version import __version__
+from ..core.writing import write_whole
+from ..estimators.strengths import NEIGHBORS, by_votes
 from ..methods import DETAILS
-from ..strengths import NEIGHBORS, by_votes
-from ..writing import write_whole
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, MANY, SURE, clusters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array
+from ..core.types import Array
 from .png import Pixels, data_uri
 from .run import Run
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array, Labels, Matrix
+from ..core.types import Array, Labels, Matrix
+from ..estimators.strengths import strengths
 from ..methods import METHODS
-from ..strengths import strengths
 from .text import plain, visible
 
 
@@ -35,7 +35,7 @@ class Run:
         Rows of X are images of this shape.
     strength : ndarray of shape (n_samples,) or None
         How clearly a sample belongs to its cluster, from 0 to 1; None has it computed by
-        :func:`klsnmf.strengths.strengths`.
+        :func:`klsnmf.estimators.strengths.strengths`.
     seconds : how long the fit took, or None
     messages : warnings, in words
     notes : what else there is to say of the data and the files, in words: no reason to worry

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._typing import Array
+from ..core.types import Array
 from . import embedding, marks
 from .clusters import MANY
 from .pictures import Sheet, darkroom, sheet

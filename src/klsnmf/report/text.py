@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from ..core.types import Array
 
 #: Names longer than this lose their middle: file names differ at both ends.
 LONGEST = 60

@@ -1,0 +1,293 @@
+"""``klsnmf cluster``: groups, how sure they are, a model and a report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.words import plural
+from . import options
+from .output import printable, show_json, show_notes, show_table
+
+if TYPE_CHECKING:
+    from ..io import Choice, Table
+    from ..io.scaling import Scale
+    from .fits import Fitted
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the user asked for."""
+
+    data: Path | None
+    dataset: str | None
+    wanted: Choice
+    k: int | str
+    method: str
+    seed: int
+    scale: str
+    max_iter: int | None
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """The line that does it again."""
+        words = ["--dataset", str(self.dataset)] if self.data is None else [_path_word(self.data)]
+        words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
+        for text in self.wanted.columns or []:
+            words += _option("--columns", text)
+        if self.wanted.id_column:
+            words += _option("--id-column", self.wanted.id_column)
+        if self.wanted.label_column:
+            words += _option("--label-column", self.wanted.label_column)
+        if self.scale != "none":
+            words += ["--scale", self.scale]
+        if self.max_iter is not None:
+            words += ["--max-iter", str(self.max_iter)]
+        if self.wanted.skip_broken:
+            words.append("--skip-broken")
+        words += _option("--out", _path_word(self.folder))
+        return shlex.join(["klsnmf", "cluster", *words])
+
+
+def _path_word(path: Path) -> str:
+    """A path that is not taken for an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def _option(name: str, value: str) -> list[str]:
+    """An option and its value, in one word where the value could be taken for an option."""
+    return [f"{name}={value}"] if value.startswith(("-", "./-")) else [name, value]
+
+
+@click.command(short_help="Cluster samples: labels, a model and a report.")
+@options.data
+@options.clusters
+@options.method
+@options.max_iter
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the state of a long fit here; the same command goes on from it.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
+)
+@click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
+@options.quiet("Print nothing but errors, and the result with --json.")
+@options.as_json
+def cluster(
+    data: Path | None,
+    dataset: str | None,
+    columns: Sequence[str],
+    id_column: str | None,
+    label_column: str | None,
+    scale: str,
+    skip_broken: bool,
+    k: int | str,
+    method: str,
+    max_iter: int | None,
+    checkpoint: Path | None,
+    seed: int,
+    out: Path | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Cluster the samples in DATA.
+
+    DATA is a table (.csv, .tsv, .parquet), an array (.npy, .npz, .mat), a sparse matrix (.npz,
+    .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
+    cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
+    """
+    from .results import SUMMARY, earlier, explained, result_folder, write_labels
+    from .working import working
+
+    wanted = options.choice(columns, id_column, label_column, skip_broken)
+    folder = out or _default_folder(data, dataset)
+    asked = _Asked(data, dataset, wanted, k, method, seed, scale, max_iter, folder)
+    _require_sign(asked)
+    _require_checkpoints(asked, checkpoint)
+    with working(quiet) as display:
+        display.title(f"Reading {data or dataset}")
+        table = options.read(data, dataset, wanted)
+        before = earlier(folder)
+        with result_folder(folder, force=force) as aside:
+            from ..estimators.strengths import strengths
+            from .fits import fit
+            from .reporting import write_report
+            from .tables import prepared
+
+            table, scaling = prepared(table, wanted, scale)
+            display.title(f"Clustering {table.name} by {method}")
+            fitted = fit(method, k, seed, table, max_iter, checkpoint)
+            display.title("Measuring strengths")
+            strength = strengths(fitted.estimator, table.X)
+            summary = _summary(table, asked, fitted, strength)
+            notes, warnings = _told(table, asked, fitted)
+            display.title(f"Writing {folder}")
+            with explained(folder):
+                with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+                    write_labels(file, table.ids, fitted.estimator.labels_, strength)
+                notes += _write_model(fitted.estimator, aside, asked, table, scaling)
+                found, failure = write_report(
+                    table,
+                    fitted,
+                    strength,
+                    aside / "report.html",
+                    command=asked.command,
+                    method=asked.method,
+                    warnings=warnings,
+                    notes=notes,
+                )
+                told = [*notes, *warnings, *found]
+                summary["messages"] = [*told, *([str(failure)] if failure else [])]
+                summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
+                summary["folder"] = str(folder)
+                (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
+    if not quiet:
+        show_notes([*told, *_replaced(before, asked)])
+    if as_json:
+        show_json(summary)
+    elif not quiet:
+        _show(summary, table)
+    if failure:
+        raise failure
+
+
+def _require_sign(asked: _Asked) -> None:
+    from ..methods import DETAILS
+
+    if asked.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
+        raise click.UsageError(
+            f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
+            "out, or use another method, such as kls-nmf or semi-nmf."
+        )
+
+
+def _require_checkpoints(asked: _Asked, checkpoint: Path | None) -> None:
+    from .fits import has_parameter
+
+    if checkpoint is not None and not has_parameter(asked.method, "checkpoint"):
+        raise click.UsageError(
+            f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
+            "gls-nmf. Leave it out, or use one of these."
+        )
+
+
+def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
+    """A note if results of another command were in the folder."""
+    if before is None or before.get("command") == asked.command:
+        return []
+    made = str(before.get("command"))[:300]
+    return [f"The earlier results in {asked.folder} were replaced. They came from: {made}"]
+
+
+def _default_folder(data: Path | None, dataset: str | None) -> Path:
+    if data is None:
+        return Path(f"{dataset}-clusters")
+    whole = data.resolve()  # so that "." has a name
+    return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
+
+
+def _write_model(
+    estimator: Any, folder: Path, asked: _Asked, table: Table, scaling: Scale | None
+) -> list[str]:
+    """The model, where it would be of use; else why there is none."""
+    from ..io.model_file import can_save, save
+
+    if not can_save(estimator):
+        return [f"There is no model.npz: {asked.method} cannot place new samples."]
+    save(
+        estimator,
+        folder / "model.npz",
+        method=asked.method,
+        n_features=int(table.X.shape[1]),
+        features=None if table.features is None else list(table.features),
+        columns=asked.wanted.columns,
+        id_column=asked.wanted.id_column,
+        image_shape=None if table.image_shape is None else list(table.image_shape),
+        scale=None if scaling is None else {"mean": scaling.mean, "spread": scaling.spread},
+    )
+    return []
+
+
+def _told(table: Table, asked: _Asked, fitted: Fitted) -> tuple[list[str], list[str]]:
+    """Notes on the data and the options, and warnings that the clusters may mislead."""
+    from .fits import doubts, has_parameter
+
+    notes = list(table.messages)
+    if asked.max_iter is not None and not has_parameter(asked.method, "max_iter"):
+        notes.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
+    return notes, [*table.warnings, *doubts(fitted.evidence), *fitted.messages]
+
+
+def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from ..core.version import __version__
+    from .fits import facts, scores_of
+    from .results import MADE_BY
+
+    labels = fitted.estimator.labels_
+    sizes = np.bincount(labels)
+    medians = [np.median(strength[labels == c]) if size else 0 for c, size in enumerate(sizes)]
+    return {
+        "made_by": MADE_BY,
+        "klsnmf": __version__,
+        "data": table.name,
+        "command": asked.command,
+        "method": asked.method,
+        "n_samples": int(table.X.shape[0]),
+        "n_features": int(table.X.shape[1]),
+        "columns": None if table.features is None else list(table.features),
+        "scale": asked.scale,
+        "n_clusters_asked": asked.k,
+        "n_clusters": len(sizes),
+        "evidence": facts(fitted.evidence),
+        "sizes": sizes.tolist(),
+        "strengths": [round(float(median), 4) for median in medians],
+        "scores": scores_of(table, labels),
+        "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
+        "ended": getattr(fitted.estimator, "verdict_", None),
+        "seconds": round(fitted.seconds, 3),
+    }
+
+
+def _show(summary: dict[str, Any], table: Table) -> None:
+    from .tables import columns_used
+
+    show_table(
+        ["cluster", "samples", "median strength"],
+        [
+            [cluster, size, f"{strength:.2f}"]
+            for cluster, (size, strength) in enumerate(
+                zip(summary["sizes"], summary["strengths"], strict=True)
+            )
+        ],
+    )
+    if summary["scores"]:
+        show_table(
+            ["score", "value"],
+            [[name, f"{value:.3f}"] for name, value in summary["scores"].items()],
+        )
+    if used := columns_used(table):
+        click.echo(printable(used))
+    if summary["evidence"] and summary["evidence"]["clear"]:
+        click.echo(summary["evidence"]["verdict"])
+    click.echo(
+        f"{plural(summary['n_samples'], 'sample')} in "
+        f"{plural(summary['n_clusters'], 'cluster')}, "
+        f"{summary['seconds']:.1f} s. Results are in {printable(summary['folder'])}: "
+        f"{', '.join(summary['files'])}"
+    )

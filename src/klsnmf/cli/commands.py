@@ -1,0 +1,94 @@
+"""The command line: a file for each command or group of commands.
+
+Modules here import only what their ``--help`` needs; the rest is imported inside the commands. Exit
+codes: 0 all went well, 1 something failed, 2 the command was not understood, 3 a file given to it
+cannot be used, 4 the results could not be written, 130 it was interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import click
+
+from ..core.version import __version__
+from .cluster import cluster
+from .compare import compare
+from .data import data
+from .output import printable
+from .predict import predict
+from .reproduce import reproduce
+
+#: Errors whose message is written for the user. All others are mistakes of the program.
+_EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
+
+#: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
+_INTERRUPTED = 130
+
+
+class _Failure(click.ClickException):
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
+
+
+def _with_notes(text: str, error: BaseException) -> str:
+    """A message, and what was noted on its way, such as where a checkpoint is."""
+    return " ".join([text, *getattr(error, "__notes__", [])])
+
+
+class _ShortErrors(click.Group):
+    """A group that tells an error in one paragraph, without a traceback unless asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            text = _with_notes("Interrupted. What was there before is as it was.", error)
+            click.echo(f"\n{text}", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
+            if ctx.params["debug"] or closed_pipe:
+                raise
+            text = " ".join(_with_notes(str(error), error).split()) or type(error).__name__
+            if not isinstance(error, _EXPLAINED):
+                text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."
+            code = getattr(error, "exit_code", 1)
+            # Where in the program helps with mistakes of the program, not with those in data.
+            hint = " (klsnmf --debug shows where.)" if code == 1 else ""
+            raise _Failure(f"{printable(text)}{hint}", code) from error
+
+
+def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    """Keep --debug where the group looks for it, wherever it stands in the line."""
+    if given:
+        ctx.find_root().params["debug"] = True
+
+
+def _add_debug(command: click.Command) -> None:
+    option = click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        callback=_debug,
+        help="Show the traceback of an error.",
+    )
+    command.params.append(option)
+    for each in getattr(command, "commands", {}).values():
+        _add_debug(each)
+
+
+@click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def klsnmf(debug: bool) -> None:
+    """Clustering by nonnegative matrix factorization with local similarity learning."""
+
+
+for command in (cluster, predict, compare, reproduce, data):
+    klsnmf.add_command(command)
+    _add_debug(command)

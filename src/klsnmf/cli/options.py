@@ -1,0 +1,169 @@
+"""Options that several commands share. Nothing heavy is imported here: ``--help`` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.words import meant
+
+if TYPE_CHECKING:
+    from ..io import Choice, Table
+
+#: The names in METHODS, which would take a second to import. A test compares the two.
+METHOD_NAMES = (
+    "kls-nmf",
+    "ls-nmf",
+    "gls-nmf",
+    "wnmf",
+    "onmf",
+    "cnmf",
+    "knmf",
+    "rmnmf",
+    "gnmf",
+    "semi-nmf",
+    "kernel-kmeans",
+    "kmeans",
+    "spectral",
+)
+
+
+class _Clusters(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number of clusters, or "auto"."""
+
+    name = "number|auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if value == "auto":
+            return "auto"
+        try:
+            count = int(value)
+        except ValueError:
+            count = 0
+        if count < 1:
+            self.fail(
+                f"{value!r} is not a number of clusters: give 1 or more, or auto.", param, ctx
+            )
+        return count
+
+
+class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """A name in METHODS; of one that is not, the nearest is told."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value not in METHOD_NAMES:
+            self.fail(no_such("method", value, METHOD_NAMES), param, ctx)
+        return value
+
+
+def no_such(kind: str, name: str, names: Iterable[str]) -> str:
+    """What to say of a name that does not exist."""
+    names = list(names)
+    return f"There is no {kind} {name!r}. {meant(name, names)}There are {', '.join(names)}."
+
+
+method = click.option(
+    "--method",
+    type=_Method(METHOD_NAMES),
+    default="kls-nmf",
+    show_default=True,
+    help="How to cluster.",
+)
+clusters = click.option(
+    "-k",
+    "--clusters",
+    "k",
+    type=_Clusters(),
+    default="auto",
+    show_default=True,
+    help="The number of clusters; auto finds one.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+scale = click.option(
+    "--scale",
+    type=click.Choice(["none", "standard"]),
+    default="none",
+    show_default=True,
+    help="standard gives every column of a table mean 0 and variance 1: for columns of different "
+    "units.",
+)
+max_iter = click.option(
+    "--max-iter",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="The most iterations of a fit. [default: that of the method]",
+)
+skip_broken = click.option(
+    "--skip-broken", is_flag=True, help="Leave out images that cannot be read."
+)
+
+
+def quiet(text: str) -> Callable[..., Any]:
+    """--quiet, with what it does in this command."""
+    return click.option("--quiet", "-q", is_flag=True, help=text)
+
+
+def columns(text: str) -> Callable[..., Any]:
+    """--columns, with what they are for in this command."""
+    return click.option("--columns", multiple=True, metavar="A,B,...", help=text)
+
+
+def id_column(text: str) -> Callable[..., Any]:
+    """--id-column, with what it is in this command."""
+    return click.option("--id-column", metavar="NAME", help=text)
+
+
+def data(command: Callable[..., Any]) -> Callable[..., Any]:
+    """DATA or --dataset, the columns of a table, and how to take them."""
+    for decorate in (
+        skip_broken,
+        scale,
+        click.option(
+            "--label-column", metavar="NAME", help="The column with known classes, for scores."
+        ),
+        id_column("The column with names of samples."),
+        columns("The columns to cluster by. [default: all that hold numbers]"),
+        click.option(
+            "--dataset", metavar="NAME", help="A data set of `klsnmf data list` in place of DATA."
+        ),
+        click.argument("data", required=False, type=click.Path(path_type=Path)),
+    ):
+        command = decorate(command)
+    return command
+
+
+def choice(
+    given: Sequence[str],
+    id_column: str | None,
+    label_column: str | None = None,
+    skip_broken: bool = False,
+) -> Choice:
+    """What the options say about columns and images."""
+    from ..io import Choice
+    from ..io.names import split_names
+
+    named = [text for text in given if split_names(text)]
+    return Choice(named or None, id_column, label_column, skip_broken=skip_broken)
+
+
+def read(data: Path | None, dataset: str | None, wanted: Choice) -> Table:
+    """The samples that DATA or --dataset names."""
+    from .. import io
+    from ..datasets import REGISTRY
+
+    if data is not None and dataset is not None:
+        raise click.UsageError(
+            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
+        )
+    if data is not None:
+        return io.read(data, wanted)
+    if dataset is None:
+        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
+    if dataset not in REGISTRY:
+        raise click.UsageError(no_such("data set", dataset, REGISTRY))
+    if wanted.columns or wanted.id_column or wanted.label_column:
+        raise click.UsageError("--dataset has no columns to choose: its classes are known.")
+    return io.read_dataset(dataset)

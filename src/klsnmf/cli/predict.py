@@ -1,0 +1,184 @@
+"""``klsnmf predict``: the clusters of new samples."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.words import plural
+from . import options
+from .output import printable, show_json, show_lines, show_notes
+
+if TYPE_CHECKING:
+    from ..io import Choice, Table
+
+#: Files of arrays that have names, which are not names of columns.
+_ARRAYS = (".npz", ".mat")
+
+
+@click.command(short_help="Find the clusters of new samples with a model.")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@options.columns(
+    "The columns that stand for those of the model, in its order. [default: those of its names]"
+)
+@options.id_column("The column with names of samples. [default: that of the model]")
+@options.skip_broken
+@click.option("--out", type=click.Path(path_type=Path), help="A .csv file. [default: print]")
+@click.option("--force", is_flag=True, help="Replace the file.")
+@options.quiet("Show no progress and no notes, only errors and the result.")
+@options.as_json
+def predict(
+    model: Path,
+    data: Path,
+    columns: Sequence[str],
+    id_column: str | None,
+    skip_broken: bool,
+    out: Path | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Find the clusters of new samples in DATA with a MODEL of klsnmf cluster.
+
+    MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
+    of the same kind as before. A table needs the columns that the model was made from, by name: in
+    any order, and there may be others. What --scale did to the old samples is done to the new.
+    """
+    from .results import write_file, write_labels
+    from .working import working
+
+    with working(quiet) as display:
+        display.title(f"Reading {model}")
+        estimator, about = _load(model)
+        display.title(f"Reading {data}")
+        table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
+        display.title(f"Placing the samples of {data}")
+        table = _scaled(table, about, model)
+        labels, strengths = _assign(estimator, table, model)
+    if not quiet:
+        show_notes([*table.messages, *_strangers(strengths)])
+    text = io.StringIO()
+    write_labels(text, table.ids, labels, strengths)
+    if out is not None:
+        write_file(out, text.getvalue(), force=force)
+    if as_json:
+        show_json(
+            [
+                {"id": name, "cluster": label, "strength": round(strength, 4)}
+                for name, label, strength in zip(
+                    table.ids, labels.tolist(), strengths.tolist(), strict=True
+                )
+            ]
+        )
+    elif out is None:
+        show_lines(text.getvalue())
+    elif not quiet:
+        click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
+
+
+def _strangers(strengths: Any) -> list[str]:  # (n,)
+    """A note on samples that the model has nothing to say of."""
+    alone, n = int((strengths <= 0).sum()), len(strengths)
+    if not alone:
+        return []
+    one = alone == 1
+    return [
+        f"{alone} of {plural(n, 'sample')} {'is' if one else 'are'} like no sample of the model "
+        f"(strength 0): {'is it' if one else 'are they'} on the same scale?"
+    ]
+
+
+def _load(model: Path) -> tuple[Any, dict[str, Any]]:
+    from ..io.model_file import ModelError, load
+    from .results import earlier
+
+    file = model / "model.npz" if model.is_dir() else model
+    if not file.exists():
+        method = (earlier(file.parent) or {}).get("method")
+        if method in options.METHOD_NAMES:
+            raise ModelError(
+                f"{file.parent} holds results of {method} without a model: {method} cannot place "
+                "new samples. Cluster with another method, such as kls-nmf or kmeans."
+            )
+        raise ModelError(
+            f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
+        )
+    try:
+        return load(file)
+    except OSError as error:
+        raise ModelError(
+            f"{file} could not be read: {error.strerror or error}. Check that you may read it."
+        ) from error
+
+
+def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
+    """The new samples, with the columns and the shape that the model knows."""
+    from .. import io
+    from ..io import Choice, InputError
+
+    features, shape = about.get("features"), about.get("image_shape")
+    images = data.is_dir()
+    if images and not shape:
+        raise InputError(
+            f"{data} is a folder of images, and {model} was not made from images. Give data of "
+            "the kind that it was made from."
+        )
+    columns = given.columns or features or about.get("columns")
+    exact = not given.columns and bool(features)
+    named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
+    if images and shape:
+        shape = tuple(int(side) for side in shape)
+        named = Choice(image_shape=shape, skip_broken=given.skip_broken)
+    elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
+        # Columns of a table have no meaning in a file of arrays.
+        named = Choice(given.columns, given.id_column)
+    table = io.read(data, named)
+    if table.X.shape[1] != about.get("n_features"):
+        raise InputError(
+            f"{data} has {table.X.shape[1]} features, and {model} was made from "
+            f"{about.get('n_features')}. Give samples that are described in the same way."
+        )
+    return table
+
+
+def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
+    """The samples on the scale that the model was made on."""
+    from scipy import sparse
+
+    from ..io import InputError
+    from ..io.model_file import ModelError
+    from ..io.scaling import stored
+
+    if about.get("scale") is None:
+        return table
+    if sparse.issparse(table.X):
+        raise InputError(
+            f"{table.name} is sparse, and {model} was made with --scale standard, from a dense "
+            "table. Give a dense table."
+        )
+    try:
+        scale = stored(about["scale"], table.X.shape[1])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{model} is damaged: its scale is not one. Make it again with klsnmf cluster."
+        ) from error
+    return scale.apply(table)
+
+
+def _assign(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
+    from ..estimators.strengths import assign
+    from ..io.model_file import ModelError
+
+    table.require_numbers(gaps=estimator.__sklearn_tags__().input_tags.allow_nan)
+    try:
+        return assign(estimator, table.X)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{table.name} could not be placed by {model}: {error}. If the data are of the right "
+            "kind, the model is damaged: make it again with klsnmf cluster."
+        ) from error

@@ -1,0 +1,1 @@
+"""What everything stands on: arrays of any library, threads, memory, progress, files."""

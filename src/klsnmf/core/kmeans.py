@@ -1,0 +1,240 @@
+"""k-means from many beginnings at once: one product with X serves all of them.
+
+The algorithm is scikit-learn's: centres by k-means++ with a few candidates each, then Lloyd's
+rounds. What differs is that runs go side by side. A run alone multiplies X with its few centres
+over and over, and most of its time goes by reading X.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from .products import row_lengths, times
+from .progress import steps, tell
+from .threads import allowed_threads, threads_for
+from .types import Array, Labels, Matrix
+
+#: When a run ends, as in scikit-learn: by rounds, or by what centres move, of the mean variance.
+_MOST_ROUNDS = 300
+_TOLERANCE = 1e-4
+
+#: Numbers in the centres of all runs that go together, and in the distances to candidates for them,
+#: unless X has some times as many.
+_NUMBERS = 2**22
+_SHARE = 4
+
+#: Products of samples and centres that are looked at together: they stay in the cache.
+_IN_CACHE = 2**17
+
+
+def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
+    """For each seed the labels of KMeans(k, n_init=1, random_state=seed), but for rounding.
+
+    Rounding decides where two candidates for a centre, or two centres for a sample, are as good.
+    None for a run that lost a cluster: to find it a new centre is left to scikit-learn.
+    """
+    X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
+    n, p = X.shape
+    tolerance = _TOLERANCE * float(row_lengths(X).mean(dtype=np.float64)) / p
+    together = max(1, max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
+    parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
+    return [labels for part in parts for labels in _run(X, k, part, tolerance)]
+
+
+def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Labels | None]:
+    runs = _Runs.begin(X, spread_centres(X, k, seeds))
+    found: list[Labels | None] = [None] * len(seeds)
+    for rounds in range(1, _MOST_ROUNDS + 2):
+        ended, sound = runs.next_round(X, tolerance, last=rounds == _MOST_ROUNDS)
+        for run in np.flatnonzero(ended):
+            found[runs.places[run]] = runs.labels[run].copy()
+        runs = runs.only(sound & ~ended)
+        tell("runs of k-means", len(seeds) - len(runs.places), len(seeds))
+        if not len(runs.places):
+            break
+    return found
+
+
+def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p)
+    """For each seed k samples that are far from each other: k-means++.
+
+    Candidates for the next centre are drawn by their squared distance to the centres so far; that
+    which leaves the least sum of squared distances is taken.
+    """
+    n, tries, ones = len(X), _tries(k), np.ones(len(X), X.dtype)
+    draws = [np.random.RandomState(seed) for seed in seeds]
+    squares = row_lengths(X)
+    every, even = np.arange(len(seeds)), np.full(n, 1 / n)
+    chosen = np.array([[draw.choice(n, p=even)] for draw in draws])  # (r, 1), later (r, k)
+    closest = _squared_distances(X, squares, chosen)[:, 0]  # (r, n)
+    for _ in steps(range(1, k), "centres to begin with"):
+        shares = np.array([draw.uniform(size=tries) for draw in draws])  # (r, tries)
+        below = np.cumsum(closest, axis=1, dtype=np.float64)
+        shares *= below[:, -1:]
+        candidates = np.stack([np.searchsorted(b, s) for b, s in zip(below, shares, strict=True)])
+        candidates = np.minimum(candidates, n - 1)
+        distances = _squared_distances(X, squares, candidates)
+        np.minimum(distances, closest[:, None], out=distances)
+        best = (distances @ ones).argmin(axis=1)
+        closest = distances[every, best]
+        chosen = np.column_stack([chosen, candidates[every, best]])
+    return X[chosen]
+
+
+def _tries(k: int) -> int:
+    """Candidates for each centre, as many as in scikit-learn."""
+    return 2 + int(np.log(k))
+
+
+def _squared_distances(X: Array, squares: Array, chosen: Labels) -> Array:  # (r, c) -> (r, c, n)
+    """From some chosen samples to all samples."""
+    flat = chosen.ravel()
+    with threads_for(2.0 * len(flat) * X.size):
+        distances = X[flat] @ X.T
+    distances *= -2
+    distances += squares
+    distances += squares[flat, None]
+    np.maximum(distances, 0, out=distances)
+    distances[np.arange(len(flat)), flat] = 0
+    return distances.reshape(*chosen.shape, len(X))
+
+
+@dataclass
+class _Runs:
+    """The runs that go on, each with its place among all of them."""
+
+    places: Labels  # (r,)
+    centres: Array  # (r, k, p)
+    sums: Array  # (r, k, p)
+    counts: Array  # (r, k)
+    labels: Labels  # (r, n)
+    final: Array  # (r,), whether only labels are still to be found for the centres
+
+    @classmethod
+    def begin(cls, X: Array, centres: Array) -> _Runs:
+        r, k, _ = centres.shape
+        nowhere = np.full((r, len(X)), -1, np.intp)
+        counts, final = np.zeros((r, k), X.dtype), np.zeros(r, bool)
+        return cls(np.arange(r), centres, np.zeros_like(centres), counts, nowhere, final)
+
+    def only(self, kept: Array) -> _Runs:
+        return self if kept.all() else _Runs(*(each[kept] for each in vars(self).values()))
+
+    def next_round(self, X: Array, tolerance: float, *, last: bool) -> tuple[Array, Array]:
+        """Samples go to their nearest centres, and centres where their samples are.
+
+        Returns which runs have ended, and which have samples in all clusters.
+        """
+        labels = nearest(X, self.centres)
+        moved = labels != self.labels
+        self._move(X, labels, moved)
+        self.labels = labels
+        ended = self.final | ~moved.any(axis=1)
+        sound = self.final | (self.counts > 0).all(axis=1)
+        centres = self.sums / np.maximum(self.counts, 1)[:, :, None]
+        self.final = np.square(centres - self.centres).sum(axis=(1, 2)) <= tolerance
+        self.final |= last
+        self.centres = centres
+        return ended, sound
+
+    def _move(self, X: Array, labels: Labels, moved: Array) -> None:
+        """Take samples out of the sums of their old clusters, and add them to those of the new."""
+        r, k, p = self.centres.shape
+        run, sample = np.nonzero(moved)
+        old, new = self.labels[run, sample], labels[run, sample]
+        known = old >= 0
+        rows = np.concatenate([run * k + new, (run * k + old)[known]])
+        columns = np.concatenate([sample, sample[known]])
+        signs = np.repeat(np.array([1, -1], X.dtype), [len(run), known.sum()])
+        change = sparse.csr_array((signs, (rows, columns)), shape=(r * k, len(X)))
+        self.sums += times(change, X).reshape(r, k, p)
+        self.counts += np.asarray(change.sum(axis=1)).reshape(r, k)
+
+
+def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
+    """For every run the centre that is nearest to each sample."""
+    r, k, p = centres.shape
+    columns = centres.reshape(r * k, p)
+    halves = row_lengths(columns) / 2
+    labels = np.empty((r, len(X)), np.intp)
+    some = max(1, _IN_CACHE // (r * k))
+    with threads_for(2.0 * some * columns.size):
+        for start in range(0, len(X), some):
+            closeness = X[start : start + some] @ columns.T
+            closeness -= halves  # (‖x‖² - ‖x - c‖²) / 2
+            labels[:, start : start + some] = closeness.reshape(-1, r, k).argmax(axis=2).T
+    return labels
+
+
+#: k-means: samples and tries that tell where to begin if there are more than twice as many, the
+#: operations of a round with all of them that are not too many, and the size of a mini-batch.
+_PART = 10_000
+
+
+_TRIES = 10
+
+
+_FULL_ROUND = 1e9
+
+
+_MINI_BATCH = 4096
+
+
+#: Features from which on runs of k-means go side by side.
+_FEATURES = 8
+
+
+def by_appearance(labels: Labels) -> Labels:  # (n,)
+    """The same clusters, numbered as their first samples come."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def draw_seed(rng: np.random.RandomState) -> int:
+    return int(rng.randint(np.iinfo(np.int32).max))
+
+
+def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
+    """k-means, fitted. That samples coincide is not its business to tell.
+
+    Of many samples a part tells where to begin: there many tries cost less than one with all.
+    Where even a round with all takes long, it goes on by mini-batches.
+    """
+    n = X.shape[0]
+    work = 2.0 * n * X.shape[1] * k
+    # It is of the host: some versions of it fail where the user lets scikit-learn dispatch arrays.
+    host = config_context(array_api_dispatch=False)
+    # Its rounds use OpenMP, its beginning BLAS; two pools of threads that wait busily for work are
+    # in each other's way: 30,000 samples took three times as long with two threads each.
+    threads = threads_for(work, allowed_threads() | {"blas": 1})
+    with host, threads, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        if n <= 2 * _PART:
+            return KMeans(k, n_init=n_init, random_state=seed).fit(X)
+        part = X[np.sort(np.random.RandomState(seed).permutation(n)[:_PART])]
+        tried = KMeans(k, n_init=max(_TRIES, n_init), random_state=seed).fit(part)
+        options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
+        if work <= _FULL_ROUND:
+            return KMeans(k, **options).fit(X)
+        return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)
+
+
+def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]:  # (n,) each
+    """One run of k-means for each seed, side by side where X is an array of moderate size.
+
+    With a few features there is little to multiply, and rounds one by one are as fast.
+    """
+    found: Sequence[Labels | None] = [None] * len(seeds)
+    if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * _PART and X.shape[1] >= _FEATURES:
+        found = kmeans_side_by_side(X, k, seeds)
+    for seed, labels in zip(seeds, found, strict=True):
+        yield kmeans(X, k, seed).labels_ if labels is None else labels

@@ -1,0 +1,425 @@
+"""The rest of the family: the methods that LS-NMF and KLS-NMF are compared with.
+
+All take the same care of their starts: ``n_init`` of them, from k-means unless told otherwise,
+fitted side by side, and the lowest value of the method's own objective kept.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval
+
+from .. import models
+from ..core import memory
+from ..core.types import Array, Matrix
+from ..core.warn import warn
+from ..grams import Data
+from ..grams.graph import Graph
+from ..kernels.checks import check_graph, require_moderate, require_some_weight
+from ..kernels.neighbors import binary_graph
+from ..kernels.scaling import in_units
+from ..solve.loop import Callback
+from .factorization import Factorization, nearest_mixtures
+
+#: The unit of RMNMF's samples is at least so long, compared with the longest of them.
+_SHORTEST = 1e-9
+
+#: α in that unit is at most this: nothing but the graph counts long before.
+_LARGEST_ALPHA = 1e50
+
+
+class WNMF(Factorization):
+    """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
+
+    Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF, by
+    the rules of Lee and Seung; entries of X that are NaN have weight 0.
+
+    The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``. From
+    k-means the clusters are read better from the largest coefficients, so that is the default.
+
+    A sample without any known entry has coefficients of zero and the label that most samples have;
+    a feature without any has zeros in ``components_``. Both come with a warning. ``transform`` and
+    ``predict`` weigh all entries of new samples alike; NaN leaves one out there too.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    labels : {"argmax", "kmeans"}, default="argmax"
+        How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
+        scaled to length 1.
+    init : {"kmeans", "random"} or (G0, F0), default="kmeans"
+        Where to start: labels from k-means on X, random numbers, or a pair of arrays of shape
+        (n_samples, n_clusters) and (n_features, n_clusters).
+    n_init : int, default=10
+        Number of starts, fitted side by side; the lowest objective is kept. Where X is large, dense
+        and in double precision, and single precision suffices to tell the starts apart, they
+        compete in it, and the best is fitted in double: a callback hears of a phase "race" first.
+    max_iter : int, default=1000
+    tol : float, default=1e-4
+        A fit has converged when its objective changes by less than this share of itself over
+        10 iterations. 0 runs ``max_iter`` iterations.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        1 prints a line every ten iterations.
+    callback : callable or None, default=None
+        Called after every iteration with a :class:`klsnmf.solve.loop.Progress`; the fit stops where
+        it is when it returns True.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    G_ : ndarray of shape (n_samples, n_clusters)
+        The coefficients, X ≈ ``G_ @ components_``; columns have length 1.
+    components_ : ndarray of shape (n_clusters, n_features)
+        The prototypes.
+    objective_ : float
+    n_iter_ : int
+    history_ : dict of arrays, one entry an iteration
+        "objective", and the change of each factor as Frobenius norm, such as "change_G".
+    verdict_ : str
+        Why the fit ended, in a sentence.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from klsnmf import WNMF
+    >>> X = np.array([[4, 0, 1.0], [3, np.nan, 1], [0, 2, 2], [1, 3, np.nan]])
+    >>> WNMF(n_clusters=2, random_state=0).fit_predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    gaps = True
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+        """Factorize the samples and cluster them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN where an entry is not known.
+        y : ignored
+        weights : array-like or sparse matrix of shape (n_samples, n_features), or None
+            M, nonnegative, given by name; None weighs all known entries alike. Weights below
+            1e-19, in double precision 1e-154, count as 0. With weights, or with gaps, a sparse X
+            is made dense.
+
+        Returns
+        -------
+        self
+        """
+        shape = getattr(X, "shape", None)
+        if weights is None and shape is not None and getattr(y, "shape", None) == shape:
+            raise ValueError(
+                "y has the shape of X and would be ignored: weights are given by name, "
+                "fit(X, weights=...)."
+            )
+        return self._fit(X, y, weights=weights)
+
+    def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[models.NMF, Matrix]:
+        if weights is None and not has_gaps(X):
+            return models.NMF(Data(X)), X
+        X = dense(X)
+        M = (~np.isnan(X)).astype(X.dtype)
+        if weights is not None:
+            M *= check_weights(weights, X)
+        known = np.where(M > 0, X, 0)
+        self._warn_of_gaps(M)
+        if not known.any():
+            raise ValueError(
+                "No entry of X is known, has a weight and is not zero: there is nothing to "
+                "factorize."
+            )
+        weighted = Data(M * known)
+        size = float(np.einsum("ij,ij->", weighted.X, known, dtype=np.float64))
+        # k-means knows no gaps: the mean of a feature stands in.
+        means = weighted.X.sum(axis=0) / np.maximum(M.sum(axis=0), np.finfo(X.dtype).tiny)
+        return models.WNMF(weighted, M, size), np.where(M > 0, known, means)
+
+    def _warn_of_gaps(self, M: Array) -> None:
+        known = M > 0
+        for axis, kind, result in ((1, "samples", "G_"), (0, "features", "components_")):
+            count = np.count_nonzero(~known.any(axis=axis))
+            if count:
+                warn(
+                    f"{count} of the {kind} in X have no known entry of positive weight: their "
+                    f"part of {result} is zero. Leave them out.",
+                    UserWarning,
+                )
+
+    def _coefficients(self, X: Matrix, H: Array) -> Array:
+        if not has_gaps(X):
+            return super()._coefficients(X, H)
+        X = dense(X)
+        if count := np.count_nonzero(np.isnan(X).all(axis=1)):
+            warn(
+                f"{count} of the new samples have no known entry: their coefficients are zero. "
+                "Leave them out.",
+                UserWarning,
+            )
+        return nearest_mixtures(X, H.T)
+
+
+class ONMF(Factorization):
+    """Orthogonal nonnegative matrix tri-factorization (ONMF).
+
+    Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I, by the rules of Ding and
+    others: G groups the samples and F the features. Orthogonality is tended to, not reached, and
+    the objective may rise now and then. ``components_`` are S Fᵀ.
+
+    The usual setting in comparisons is a start from k-means and 200 iterations. Random starts stay
+    where they are, on a plateau.
+
+    Parameters
+    ----------
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
+        As in :class:`WNMF`.
+
+    Attributes
+    ----------
+    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+        As in :class:`WNMF`.
+    """
+
+    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+        return models.ONMF(Data(X)), X
+
+
+class SemiNMF(Factorization):
+    """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
+
+    Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign, by the rules of Ding, Li and Jordan. F is
+    computed from G first, so with ``init=(G0, F0)`` only G0 matters.
+
+    Parameters
+    ----------
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
+        As in :class:`WNMF`.
+
+    Attributes
+    ----------
+    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+        As in :class:`WNMF`.
+    """
+
+    signed = True
+
+    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+        return models.SemiNMF(Data(X)), X
+
+
+class GraphFactorization(Factorization):
+    """What GNMF and RMNMF share: a graph of the samples, and its weight."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Factorization._parameter_constraints,
+        "graph_weight": [Interval(Real, 0, None, closed="left")],
+        "graph_neighbors": [
+            Interval(Integral, 1, None, closed="left"),
+            "array-like",
+            "sparse matrix",
+        ],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph_weight: float = 1.0,
+        graph_neighbors: Any = 5,
+        labels: str = "argmax",
+        init: Any = "kmeans",
+        n_init: int = 10,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            labels=labels,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.graph_weight = graph_weight
+        self.graph_neighbors = graph_neighbors
+
+    def _graph(self, X: Matrix) -> Graph:
+        if isinstance(self.graph_neighbors, Integral):
+            return binary_graph(X, int(self.graph_neighbors))
+        return check_graph(self.graph_neighbors, X.shape[0], X.dtype)
+
+
+class GNMF(GraphFactorization):
+    """Graph-regularised nonnegative matrix factorization (GNMF).
+
+    Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the
+    Laplacian of a neighbour graph: neighbours get similar coefficients. In the result, as with all
+    methods here, it is the columns of ``G_`` that have length 1.
+
+    The usual setting in comparisons is α = 100 and the best of 10 short random starts. A graph that
+    strong makes coefficients so smooth that the largest one says little:
+    ``labels="kmeans"`` is worth a try.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    graph_weight : float, default=1.0
+        α, the weight of the graph; 0 is NMF.
+    graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
+        The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
+        nonnegative.
+    labels, init, n_init, max_iter, tol, random_state, verbose, callback
+        As in :class:`WNMF`.
+
+    Attributes
+    ----------
+    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+        As in :class:`WNMF`. New samples have no place in the graph: ``transform`` and ``predict``
+        find their coefficients without it.
+    """
+
+    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+        return models.GNMF(Data(X), self._graph(X), float(self.graph_weight)), X
+
+
+class RMNMF(GraphFactorization):
+    """Robust manifold nonnegative matrix factorization (RMNMF), for data with outliers.
+
+    Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
+    the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million and
+    the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and
+    thousands with 100 or more, though labels seldom change after 600. A fit that is stopped
+    earlier, with a warning, is judged by a G that may still have negative entries; ``G_`` has zeros
+    there. X is made dense, and a start takes four arrays of its size. Rows of ``G_`` have one entry
+    that is not zero, up to that precision, and those of ``transform`` exactly one.
+
+    α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    graph_weight : float, default=1.0
+        α, the weight of the graph.
+    graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
+        The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
+        nonnegative.
+    max_iter : int, default=3000
+    labels, init, n_init, tol, random_state, verbose, callback
+        As in :class:`WNMF`. Of ``init=(G0, F0)`` the clusters that the largest entries of G0 name
+        are used.
+
+    Attributes
+    ----------
+    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+        As in :class:`WNMF`. Changes are those of a problem whose samples have about length 1.
+    """
+
+    signed = True
+    orthogonal = True
+    degree = 1
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph_weight: float = 1.0,
+        graph_neighbors: Any = 5,
+        labels: str = "argmax",
+        init: Any = "kmeans",
+        n_init: int = 10,
+        max_iter: int = 3000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            graph_weight=graph_weight,
+            graph_neighbors=graph_neighbors,
+            labels=labels,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            verbose=verbose,
+            callback=callback,
+        )
+
+    def _unit_of(self, X: Matrix) -> float:
+        """The power of two next to the median length of samples: 1/μ, at first 1, cuts errors.
+
+        Outliers do not rule the median; samples of zeros do not count. Powers of two leave all
+        digits of X as they are.
+        """
+        unit = super()._unit_of(X)
+        lengths = np.sqrt(Data(in_units(X, unit)).row_square_sums.astype(np.float64))
+        # Not so short that the longest would overflow in this unit.
+        typical = max(np.median(lengths[lengths > 0]), _SHORTEST * lengths.max())
+        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit; and a number
+        # that the type of X has.
+        limits = np.finfo(X.dtype)
+        least, most = float(limits.smallest_subnormal), 2.0 ** (limits.maxexp - 1)
+        return min(max(unit * float(2.0 ** np.round(np.log2(typical))), least), most)
+
+    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+        n, p = X.shape
+        size = 8.0 * n * min(n, p) * (4 * self.n_init + 4)
+        memory.require(size, f"{self.n_init} starts of RMNMF", "Lower n_init.")
+        X = dense(X).astype(np.float64)  # float32 cannot tell residuals of one in a million
+        graph, samples, basis = self._graph(X), X, None
+        if p > n:
+            basis, R = np.linalg.qr(X.T)
+            samples = np.ascontiguousarray(R.T)
+        alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
+        # Outliers rule k-means, and it would start from them: there they are as long as others.
+        lengths = np.sqrt(Data(X).row_square_sums)[:, None]
+        return models.RMNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
+
+
+def has_gaps(X: Matrix) -> bool:
+    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
+
+
+def dense(X: Matrix) -> Array:
+    """X as an array, if there is room for it."""
+    if not sparse.issparse(X):
+        return X
+    memory.require(
+        float(X.shape[0]) * X.shape[1] * X.dtype.itemsize,
+        f"X of shape {X.shape} as a dense array",
+        "Fit a part of the rows, or take a method that leaves X sparse, such as GNMF.",
+    )
+    return np.asarray(X.toarray())
+
+
+def check_weights(weights: Any, X: Array) -> Array:  # (n, p)
+    """The weights of WNMF."""
+    if np.shape(weights) != X.shape:
+        raise ValueError(f"weights has shape {np.shape(weights)}; it must be that of X, {X.shape}.")
+    weights = check_array(weights, accept_sparse="csr", dtype=X.dtype, input_name="weights")
+    weights = dense(weights)
+    require_moderate(weights, "weights")
+    least = float(weights.min())
+    if least < 0:
+        raise ValueError(
+            f"weights has negative entries, the smallest is {least:.3g}; they must be nonnegative."
+        )
+    require_some_weight(weights, "weights")
+    # Products with smaller ones would vanish, and with them what the rules divide by.
+    return np.where(weights < np.sqrt(np.finfo(weights.dtype).tiny), 0, weights)

@@ -1,0 +1,104 @@
+"""What is done with blocks of rows of K: pure functions, for workers that may do them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.types import Array
+
+#: Numbers of a block that are looked at together: no temporary array of its size.
+_LOOK = 2**20
+
+
+def settled(A: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A in rows one after the other, at an address as numpy would choose it.
+
+    What comes out of a message may lie at an odd address. numpy copies that before a product, in
+    another order of memory, and the product is then rounded differently.
+    """
+    return np.require(A, dtype, ["C", "A"])
+
+
+def same(value: Any) -> Any:
+    """What the client has, as a task: the scheduler can give it to another worker again."""
+    return value
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where n rows are cut into blocks."""
+
+    edges: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def __getitem__(self, block: int) -> slice:
+        return slice(self.edges[block], self.edges[block + 1])
+
+    def __iter__(self) -> Iterator[slice]:
+        return (self[block] for block in range(len(self)))
+
+    def place(self, i: int) -> tuple[int, int]:
+        """The block of row i, and its place there."""
+        block = int(np.searchsorted(self.edges, i, side="right")) - 1
+        return block, i - self.edges[block]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is to be known of a block of rows of K."""
+
+    diagonal: Array
+    least: float
+    most: float
+    total: float
+    dtype: np.dtype[Any]
+
+
+def describe(block: Array, rows: slice) -> Description:
+    return Description(
+        np.diagonal(block[:, rows]).copy(),
+        float(block.min()),
+        float(block.max()),
+        float(block.sum(dtype=np.float64)),
+        block.dtype,
+    )
+
+
+def product(block: Array, V: Array) -> Array:  # (m, n), (columns, n) -> (columns, m)
+    """V blockᵀ, written so that BLAS reads the block along its rows, which is faster."""
+    return (settled(block) @ settled(V).T).T
+
+
+def row(block: Array, i: int) -> Array:  # (n,)
+    return block[i].copy()
+
+
+def positive_part(block: Array) -> Array:
+    return np.maximum(block, 0)
+
+
+def in_single(block: Array) -> Array:
+    return block.astype(np.float32)
+
+
+def square_sums(block: Array, weights: Array) -> Array:  # (m, n), (n,) -> (m,)
+    return np.concatenate([np.square(some) @ weights for _, some in _looks(block)])
+
+
+def smallest_distance(block: Array, rows: slice, d: Array) -> float:
+    """The smallest K_ii + K_jj - 2 K_ij in these rows."""
+    d_rows = d[rows, None]
+    return min(float((d_rows[part] + d - 2 * some).min()) for part, some in _looks(block))
+
+
+def _looks(block: Array) -> Iterator[tuple[slice, Array]]:
+    step = max(1, _LOOK // block.shape[1])
+    for start in range(0, len(block), step):
+        part = slice(start, start + step)
+        yield part, block[part]

@@ -1,0 +1,200 @@
+"""Arrays: .npy, .npz (dense or sparse), .mat and .mtx. Rows are samples."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..core import files, memory
+from ..core.types import Matrix
+from ..core.words import plural
+from ..grams.data import with_short_indices
+from . import matlab, matrix_market
+from .names import chosen_names, place_of
+from .table import Choice, InputError, Table, classes, counted, numbers
+
+#: Names that arrays of samples, of classes and of names usually have.
+_SAMPLES = ("X", "x", "data")
+_CLASSES = ("y", "Y", "target", "labels", "label")
+_NAMES = ("ids", "names")
+
+#: The arrays of a sparse matrix in the .npz files of scipy.
+_SPARSE = {"format", "shape", "data"}
+
+
+def read_npy(path: Path, choice: Choice) -> Table:
+    """The array of a .npy file: samples × features, or images."""
+    _without_names(path, choice)
+    return _table(path, {"the array": files.read_npy(path)}, Choice())
+
+
+def read_npz(path: Path, choice: Choice) -> Table:
+    """The arrays of an .npz file, one of which holds the samples; or a sparse matrix."""
+    stored = files.read_npz(path)
+    if stored.keys() >= _SPARSE and stored["format"].ndim == 0:
+        _without_names(path, choice)
+        return _table(path, {"the matrix": _sparse(path, stored)}, Choice())
+    return _table(path, stored, choice)
+
+
+def read_mat(path: Path, choice: Choice) -> Table:
+    """The arrays of a MATLAB file, one of which holds the samples."""
+    found = matlab.read_mat(path)
+    for name, array in found.items():
+        if sparse.issparse(array):
+            found[name] = checked_sparse(array, f"{path}, {name}")
+    return _table(path, found, choice)
+
+
+def read_mtx(path: Path, choice: Choice) -> Table:
+    """The matrix of a Matrix Market file."""
+    _without_names(path, choice)
+    return _table(path, {"the matrix": matrix_market.read_mtx(path)}, Choice())
+
+
+def _without_names(path: Path, choice: Choice) -> None:
+    if choice.columns or choice.id_column or choice.label_column:
+        raise InputError(
+            f"{path} is one array without names, so that --columns, --id-column and --label-column "
+            "have no meaning for it. Leave them out, or save a table."
+        )
+
+
+def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
+    arrays = {name: array for name, array in arrays.items() if array.ndim > 0}
+    if not arrays:
+        raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
+    name = _samples(path, arrays, choice)
+    X = numbers(arrays[name], f"{path}, {name}")
+    if sparse.issparse(X):
+        X = with_short_indices(sparse.csr_array(X))
+    if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
+        raise InputError(
+            f"{path}, {name} has shape {X.shape}. Samples are an array with a row for each and at "
+            "least one column, or images of shape (samples, height, width) or (samples, height, "
+            "width, 3)."
+        )
+    n, image_shape = X.shape[0], None
+    if X.ndim > 2:
+        image_shape = X.shape[1:3] if X.shape[3:] in ((), (1,)) else X.shape[1:]
+        X = X.reshape(n, -1)
+    elif "image_shape" in arrays:
+        image_shape = _image_shape(arrays["image_shape"], X.shape[1])
+    messages: list[str] = []
+    target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
+    if target is not None and choice.label_column is None:
+        messages.append("An array of classes was found, and scores are shown.")
+    if target is None:
+        messages += _of_other_length(arrays, n, name)
+    ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
+    return Table(
+        name=str(path),
+        X=X,
+        ids=counted(n) if ids is None else [str(each) for each in ids.tolist()],
+        target=None if target is None else classes(target.tolist()),
+        image_shape=image_shape,
+        messages=messages,
+    )
+
+
+def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
+    """The name of the array that holds the samples."""
+    if choice.columns is not None:
+        chosen = chosen_names(list(arrays), choice)
+        if len(chosen) != 1:
+            raise InputError(
+                f"{path} holds arrays, and --columns names {len(chosen)}. Name the one "
+                f"that holds the samples; there are {', '.join(arrays)}."
+            )
+        return list(arrays)[place_of(path, list(arrays), chosen[0])]
+    for name in _SAMPLES:
+        if name in arrays:
+            return name
+    tables = [name for name, array in arrays.items() if array.ndim > 1 and min(array.shape) > 1]
+    if len(tables) == 1 or len(arrays) == 1:
+        return (tables or list(arrays))[0]
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10])
+    raise InputError(
+        f"{path} holds several arrays: {shapes}. Say which has the samples: --columns NAME."
+    )
+
+
+def _aside(
+    path: Path, arrays: dict[str, Any], wanted: str | None, usual: tuple[str, ...], n: int, X: str
+) -> NDArray[Any] | None:
+    """An array with one entry for each sample, by the name wanted or a usual one."""
+    if wanted is not None:
+        place_of(path, list(arrays), wanted)
+        if arrays[wanted].size != n:
+            raise InputError(
+                f"{path}, {wanted} has {arrays[wanted].size} entries, and there are {n} samples. "
+                "Name an array with one entry for each sample."
+            )
+        return np.ravel(arrays[wanted])
+    for name in usual:
+        if name in arrays and name != X and arrays[name].size == n and _discrete(arrays[name]):
+            return np.ravel(arrays[name])
+    return None
+
+
+def _of_other_length(arrays: dict[str, Any], n: int, X: str) -> list[str]:
+    """A note on an array that is called like classes, and is for other samples."""
+    return [
+        f"{name} was ignored: it is for {plural(arrays[name].size, 'sample')}, and {X} has {n}."
+        for name in _CLASSES
+        if name in arrays and name != X and arrays[name].size != n
+    ]
+
+
+def _discrete(values: NDArray[Any]) -> bool:
+    """Whether these can be classes or names: measurements are not."""
+    return values.dtype.kind != "f" or bool((values == np.rint(values)).all())
+
+
+def _image_shape(stored: NDArray[Any], p: int) -> tuple[int, ...] | None:
+    shape = tuple(int(side) for side in stored.ravel()[:4]) if stored.dtype.kind in "iu" else ()
+    good = len(shape) in (2, 3) and min(shape) > 0 and shape[2:] in ((), (3,))
+    return shape if good and math.prod(shape) == p else None
+
+
+def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
+    """The matrix that scipy.sparse.save_npz wrote, its indices checked."""
+    form = stored["format"].item()
+    form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    shape = tuple(int(side) for side in stored["shape"].ravel())
+    try:
+        if form in ("csr", "csc"):
+            make = sparse.csr_array if form == "csr" else sparse.csc_array
+            matrix = make((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
+        elif form == "coo":
+            matrix = sparse.coo_array((stored["data"], (stored["row"], stored["col"])), shape=shape)
+        else:
+            raise InputError(
+                f"{path} holds a sparse matrix in the form {form!r}. Save it as csr, csc or coo: "
+                "scipy.sparse.save_npz(path, matrix.tocsr())."
+            )
+    except (KeyError, ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise files.UnsafeFileError(f"{path} is not a sound sparse matrix ({error}).") from error
+    return checked_sparse(matrix, str(path))
+
+
+def checked_sparse(matrix: Any, where: str) -> sparse.csr_array:
+    """A sparse matrix as CSR, once no index of it leads outside: scipy's loops do not look."""
+    if len(matrix.shape) != 2 or matrix.data.dtype.kind not in "biuf":
+        raise InputError(f"{where} is no matrix of real numbers. Save it as one.")
+    memory.require(
+        8 * matrix.shape[0] + 16 * matrix.nnz, f"The matrix of {where}", "Give a part of its rows."
+    )
+    try:
+        if matrix.format != "coo":  # whose indices are looked at when it is made
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise files.UnsafeFileError(f"{where} is not a sound sparse matrix ({error}).") from error
+    return sparse.csr_array(matrix)

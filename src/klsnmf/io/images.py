@@ -1,0 +1,232 @@
+"""Folders of images: every image becomes a row of pixels, all of one shape."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median_low
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import memory
+from ..core.progress import steps
+from ..core.words import listed, plural
+from .table import Choice, InputError, Table, classes, numbers
+
+#: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
+FORMATS = {
+    "PNG": (".png",),
+    "JPEG": (".jpg", ".jpeg"),
+    "BMP": (".bmp",),
+    "GIF": (".gif",),
+    "TIFF": (".tif", ".tiff"),
+    "WEBP": (".webp",),
+    "PPM": (".pgm", ".ppm", ".pbm"),
+}
+_SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+
+#: The most pixels that an image may unpack to, and the longest side of those that are clustered.
+MOST_PIXELS = 50_000_000
+LONGEST_SIDE = 128
+
+_MOST_FILES = 1_000_000
+
+#: Files named in a message.
+_TOLD = 5
+
+
+class _Size(NamedTuple):
+    height: int
+    width: int
+    colour: bool
+
+
+def read(path: Path, choice: Choice) -> Table:
+    """The images of a folder and its subfolders, in the order of their names."""
+    if choice.columns or choice.id_column or choice.label_column not in (None, "folder"):
+        raise InputError(
+            f"{path} is a folder of images, which has no columns. Leave out --columns and "
+            "--id-column; --label-column folder takes the names of the subfolders for classes."
+        )
+    names, others = _find(path)
+    if not names:
+        raise InputError(
+            f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
+        )
+    _require_pillow(path)
+    broken: dict[str, str] = {}
+    sizes = {}
+    for name in steps(names, "looking at images"):
+        with _noting(broken, name):
+            sizes[name] = _size(path / name)
+    height, width, colour = _common(list(sizes.values()), choice.image_shape)
+    shape = (len(sizes), height, width, 3) if colour else (len(sizes), height, width)
+    memory.require(
+        5.0 * np.prod(shape, dtype=float), f"The images of {path}", "Cluster a part of them."
+    )
+    pixels = np.empty(shape, np.uint8)
+    done: list[str] = []
+    for name in steps(list(sizes), "reading images"):
+        with _noting(broken, name):
+            pixels[len(done)] = _pixels(path / name, height, width, colour)
+            done.append(name)
+    messages = _left_out(path, others)
+    if broken:
+        found = _described(path, broken, len(names))
+        if not choice.skip_broken or not done:
+            raise InputError(
+                f"{found} Repair or remove what is broken, or leave it out with --skip-broken."
+            )
+        messages.append(f"{found} What is broken was left out.")
+    pixels = pixels[: len(done)]
+    changed = sum(sizes[name][:2] != (height, width) for name in done)
+    if changed:
+        messages.append(
+            f"{changed} of {len(done)} images were resized to {height} × {width} pixels."
+        )
+    if colour and choice.image_shape is None and _grey(pixels):
+        pixels = pixels[..., 0]
+    X = numbers(pixels.reshape(len(done), -1), str(path))
+    folders = [os.path.dirname(name) or "." for name in done]
+    return Table(
+        name=str(path),
+        X=X,
+        ids=[_text(name) for name in done],
+        target=classes(folders) if choice.label_column else None,
+        image_shape=pixels.shape[1:],
+        messages=messages,
+    )
+
+
+def _require_pillow(path: Path) -> None:
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"{path} is read with the package pillow, which is not installed. Run: pip install "
+            "pillow"
+        ) from error
+
+
+@contextmanager
+def _noting(broken: dict[str, str], name: str) -> Iterator[None]:
+    """What is wrong with an image is noted, so that all such can be told at once."""
+    try:
+        yield
+    except InputError as error:
+        broken[name] = str(error)
+
+
+def _described(path: Path, broken: dict[str, str], count: int) -> str:
+    """How many images cannot be used, and why the first few cannot."""
+    some = "; ".join(broken[name] for name in sorted(broken)[:_TOLD])
+    more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
+    return f"{len(broken)} of {plural(count, 'image')} in {path} cannot be used: {some}{more}."
+
+
+def _left_out(path: Path, others: Sequence[str]) -> list[str]:
+    if not others:
+        return []
+    are = "is no image and was" if len(others) == 1 else "are no images and were"
+    names = listed([_text(name) for name in others], _TOLD)
+    return [f"{plural(len(others), 'file')} in {path} {are} left out: {names}."]
+
+
+def _text(name: str) -> str:
+    """The name of a file, which may be any bytes, as text."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _find(folder: Path) -> tuple[list[str], list[str]]:
+    """The images below a folder, relative to it, and the other files there are."""
+    names: list[str] = []
+    others: list[str] = []
+    for place, subfolders, found in os.walk(folder):  # links to folders are not followed
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in found:
+            if name.startswith("."):
+                continue
+            kind = names if name.lower().endswith(_SUFFIXES) else others
+            kind.append(Path(place, name).relative_to(folder).as_posix())
+        if len(names) > _MOST_FILES:
+            raise InputError(
+                f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
+            )
+    return sorted(names), sorted(others)
+
+
+def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:
+    """The shape that all images are brought to: the median one, if it is not too large."""
+    if wanted is not None:
+        return _Size(wanted[0], wanted[1], len(wanted) == 3)
+    if not sizes:
+        return _Size(1, 1, False)
+    height = median_low([size.height for size in sizes])
+    width = median_low([size.width for size in sizes])
+    shrink = min(1.0, LONGEST_SIDE / max(height, width))
+    return _Size(
+        max(1, round(shrink * height)),
+        max(1, round(shrink * width)),
+        any(size.colour for size in sizes),
+    )
+
+
+def _size(path: Path) -> _Size:
+    with _opened(path) as image:
+        width, height = image.size
+        if image.getexif().get(0x0112, 1) >= 5:  # a camera held upright
+            width, height = height, width
+        return _Size(
+            height, width, image.mode not in ("1", "L", "LA", "La") and image.mode[0] != "I"
+        )
+
+
+def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uint8]:
+    """The pixels of an image, upright and at this size, on white where it is transparent."""
+    from PIL import Image, ImageOps
+
+    with _opened(path) as image:
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode.startswith("I"):  # 16 bits, which Pillow would cut off at 255
+            deep = np.asarray(upright, dtype=np.float64) / 257
+            upright = Image.fromarray(np.clip(deep, 0, 255).astype(np.uint8))
+        if upright.has_transparency_data:
+            white = Image.new("RGBA", upright.size, "white")
+            upright = Image.alpha_composite(white, upright.convert("RGBA"))
+        upright = upright.convert("RGB" if colour else "L")
+        if upright.size != (width, height):
+            upright = upright.resize((width, height), Image.Resampling.BOX)
+        return np.asarray(upright)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """An image whose header has been looked at; damage found later is reported as well."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        if not path.is_file():
+            raise InputError(f"{path} is not a regular file")
+        with Image.open(path, formats=list(FORMATS)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise InputError(
+                    f"{path} unpacks to {image.width} × {image.height} pixels, {MOST_PIXELS} are "
+                    "allowed"
+                )
+            yield image
+    except InputError:
+        raise
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is not a sound image (its kind is not known)") from error
+    except Exception as error:  # decoders of many formats have many ways to complain
+        raise InputError(f"{path} is not a sound image ({error})") from error
+
+
+def _grey(pixels: NDArray[np.uint8]) -> bool:
+    """Whether no image has any colour."""
+    return bool((pixels == pixels[..., :1]).all())

@@ -1,0 +1,105 @@
+"""Tables in Parquet files, read with pyarrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import memory
+from ..core.files import LIMIT
+from ..core.words import listed
+from .names import column_places
+from .table import Choice, InputError, Table, classes, counted
+
+
+def read(path: Path, choice: Choice) -> Table:
+    """The table of a Parquet file, a row for each sample."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise InputError(
+            f"{path} is read with the package pyarrow, which is not installed. Run: pip install "
+            "pyarrow, or save the table as CSV."
+        ) from error
+    try:
+        with pq.ParquetFile(path) as file:
+            return _read(file, path, choice)
+    except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} is not a sound Parquet file ({error}). Save the table again, or get the file "
+            "again."
+        ) from error
+
+
+def _read(file: Any, path: Path, choice: Choice) -> Table:
+    import pyarrow as pa
+    from pyarrow import types
+
+    schema, n = file.schema_arrow, file.metadata.num_rows
+    names = list(schema.names)
+    if not names or n == 0:
+        raise InputError(f"{path} has {n} rows and {len(names)} columns. Give a table with data.")
+    places = column_places(path, names, choice)
+
+    def is_number(place: int) -> bool:
+        kind = schema.field(place).type
+        return bool(
+            types.is_integer(kind)
+            or types.is_floating(kind)
+            or types.is_boolean(kind)
+            or types.is_decimal(kind)
+        )
+
+    others = [names[place] for place in places.features if not is_number(place)]
+    if others and choice.columns is not None:
+        kind = schema.field(names.index(others[0])).type
+        raise InputError(
+            f"{path}, column {others[0]!r} holds {kind}, not numbers. Choose other columns with "
+            "--columns."
+        )
+    kept = [place for place in places.features if is_number(place)]
+    if not kept:
+        raise InputError(
+            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
+            "Describe the samples by numbers."
+        )
+    # Rows are what the file claims; a page of a few bytes may stand for millions of them.
+    size = 8 * n * len(kept)
+    if size > LIMIT:
+        raise InputError(
+            f"{path} unpacks to {size} bytes, {LIMIT} are allowed. Give a part of its rows or "
+            "columns."
+        )
+    memory.require(2 * size, f"The table of {path}", "Give a part of its rows or columns.")
+
+    def column(place: int) -> Any:
+        found = file.read(columns=[names[place]]).column(0)
+        if len(found) != n:
+            raise InputError(
+                f"{path}, column {names[place]!r} has {len(found)} rows, and the table {n}. Save "
+                "the table again, or get the file again."
+            )
+        return found
+
+    X = np.empty((n, len(kept)))
+    for j, place in enumerate(kept):
+        values = column(place).cast(pa.float64(), safe=False)
+        X[:, j] = values.to_numpy(zero_copy_only=False)
+
+    def words(place: int) -> list[str]:
+        # A text that is there once may stand in every row: it is made once, too.
+        found = column(place).combine_chunks().dictionary_encode()
+        names = ["" if value is None else str(value) for value in found.dictionary.to_pylist()]
+        return ["" if i is None else names[i] for i in found.indices.to_pylist()]
+
+    return Table(
+        name=str(path),
+        X=X,
+        ids=counted(n) if places.ids is None else words(places.ids),
+        features=[names[place] for place in kept],
+        target=None if places.labels is None else classes(words(places.labels)),
+        messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
+    )

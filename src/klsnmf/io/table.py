@@ -1,0 +1,145 @@
+"""What every input becomes: a table of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..core.types import Matrix
+from ..core.words import plural
+
+#: Cells that say that a value is missing.
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+
+
+class InputError(ValueError):
+    """Data that cannot be used; the message names the file and says what to do."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user, or a model, wants of a file.
+
+    Attributes
+    ----------
+    columns : the columns to cluster by, each text a name or several with commas between; None for
+        all that hold numbers
+    id_column, label_column : columns with the names and the known classes of the samples
+    image_shape : the shape to bring images to; None to find one
+    skip_broken : whether images that cannot be read are left out
+    exact : whether each text in columns is one name, commas or not
+    """
+
+    columns: Sequence[str] | None = None
+    id_column: str | None = None
+    label_column: str | None = None
+    image_shape: tuple[int, ...] | None = None
+    skip_broken: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Samples, and what is known of them.
+
+    Attributes
+    ----------
+    name : what the user calls the data
+    X : (n, p) numbers, float32 or float64
+    ids : (n,) names of the samples
+    features : (p,) names of the columns, if they have any
+    target : (n,) known classes, if there are any; None for a sample without one
+    image_shape : (height, width) or (height, width, 3) if rows are images
+    messages : what the user should know of how the data were read
+    warnings : what in the data may mislead the clusters
+    lines : (n,) the line of a text file that each sample stands on
+    """
+
+    name: str
+    X: Matrix
+    ids: Sequence[str]
+    features: Sequence[str] | None = None
+    target: NDArray[Any] | None = None
+    image_shape: tuple[int, ...] | None = None
+    messages: Sequence[str] = field(default_factory=list)
+    warnings: Sequence[str] = field(default_factory=list)
+    lines: Sequence[int] | None = None
+
+    def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
+        """Refuse infinity, and NaN unless gaps are allowed: how many, and where the first is.
+
+        What to do about gaps is said, and then the last resort.
+        """
+        values = self.X.data if sparse.issparse(self.X) else self.X
+        bad = ~np.isfinite(values)
+        if gaps:
+            bad &= ~np.isnan(values)
+        if not bad.any():
+            return
+        missing = bool(np.isnan(values[bad][0]))
+        bad &= np.isnan(values) == missing  # those like the first
+        if sparse.issparse(self.X):
+            places = np.flatnonzero(bad)
+            rows = np.searchsorted(self.X.indptr, places, side="right") - 1
+            columns = self.X.indices[places]
+        else:
+            rows, columns = np.nonzero(bad)
+        count, wrong_rows = len(rows), len(np.unique(rows))
+        where = self._place(int(rows[0]), int(columns[0]))
+        found = (
+            f"{self.name} has {plural(count, 'missing value' if missing else 'infinite value')}"
+            + (
+                f", in {where}"
+                if count == 1
+                else f" in {plural(wrong_rows, 'row')}, the first in {where}"
+            )
+        )
+        it = "it" if count == 1 else "them"
+        if missing:
+            raise InputError(
+                f"{found}. Fill {it} in, or leave such rows or columns out. {last_resort}".strip()
+            )
+        raise InputError(f"{found}. Correct {it}, or leave such rows or columns out.")
+
+    def _place(self, i: int, j: int) -> str:
+        """A cell, in the words of the file."""
+        row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
+        column = repr(self.features[j]) if self.features is not None else str(j + 1)
+        return f"{row}, column {column}"
+
+
+def numbers(X: Any, where: str) -> Any:
+    """X as float32 where that holds it exactly, as float64 otherwise."""
+    if X.dtype.kind not in "biuf":
+        kind = "complex numbers" if X.dtype.kind == "c" else "text" if X.dtype.kind in "US" else ""
+        raise InputError(
+            f"{where} holds {kind or X.dtype}, not real numbers. Store the samples as numbers."
+        )
+    small = X.dtype.itemsize < 4 or X.dtype == np.float32
+    return X.astype(np.float32 if small else np.float64, copy=False)
+
+
+def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
+    """Classes as text or whole numbers, None for those that are missing.
+
+    They are kept as objects: an array of text takes the length of the longest for each.
+    """
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        missing = value is None or str(value).strip().lower() in MISSING
+        found[i] = None if missing else value if isinstance(value, int) else str(value)
+    return found
+
+
+def counted(n: int) -> list[str]:
+    """Names for samples that have none: their row, from 1."""
+    return [str(i) for i in range(1, n + 1)]

@@ -1,0 +1,1 @@
+"""From samples to similarities: kernels, neighbours, and the matrix that comes of them."""

@@ -1,0 +1,208 @@
+"""Several kernels at once: K = Σ β_m K_m, with weights learned from the clusters themselves.
+
+The objective is linear in β for fixed W and G, so its minimum alone would keep one kernel, and
+not always the right one: a wide kernel, which says that all samples are alike, is explained by
+anything. So a kernel is judged by the variance in its space that the clusters explain, as a share
+of the most that any k clusters could: its k - 1 leading eigenvalues, the bound of Ding and He,
+"K-means clustering via principal component analysis" (2004). The share of a kernel with clear
+clusters is near 1. Noise reaches a part of its own bound only, and with clusters that come
+from elsewhere nearly nothing.
+
+With r_m the share of kernel m, β maximises Σ β_m r_m over ‖β‖_p = 1 with p = 5/4, which is
+β ∝ r⁴: close to the best kernel, but not all or nothing. Kernels are scaled so that their
+bounds are equal. The first β come from the clusters of each kernel alone, the next from the
+clusters that the sum gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..core import memory
+from ..core.arrays import on_host
+from ..core.eigenvectors import subspace_iteration
+from ..core.kmeans import draw_seed, kmeans
+from ..core.threads import threads_for
+from ..core.types import Array, Labels, Matrix
+from ..grams import DenseGram, Gram, SparseGram, gram_of
+from ..grams.normalized import spectral_embedding
+
+#: Weights are learned in at most this many rounds, or until none moves by more than this.
+ROUNDS = 5
+SETTLED = 0.01
+
+#: 1/(p - 1) of the norm that keeps the weights in bounds.
+_SHARPNESS = 4
+
+
+@dataclass(frozen=True)
+class View:
+    """One kernel on the samples: its matrix, the matrix after diffusion, and the kernel itself."""
+
+    base: Gram
+    K: Gram
+    kernel: Any
+
+
+@dataclass(frozen=True)
+class MixedKernel:
+    """Σ β_m k_m for new samples; ``weights`` include the scales of the kernels."""
+
+    parts: Sequence[Any]
+    weights: Sequence[float]
+
+    width = None
+
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        products = [part.product(Y, W) for part in self.parts]
+        pairs = list(zip(self.weights, products, strict=True))
+        return (
+            _total([weight * KW for weight, (KW, _) in pairs]),
+            _total([weight * own for weight, (_, own) in pairs]),
+        )
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        """By the first kernel: a sample that is near in no kernel has no better judge."""
+        nearest: Array = self.parts[0].nearest(Y, among)
+        return nearest
+
+
+class Mixture:
+    """Some kernels on the same samples, to be summed with weights that can be learned.
+
+    Parameters
+    ----------
+    views : the kernels
+    k : the number of clusters
+    """
+
+    def __init__(self, views: Sequence[View], k: int, rng: np.random.RandomState) -> None:
+        self.views = views
+        self.bounds = np.ones(len(views))
+        self.weights = np.ones(len(views))
+        if len(views) > 1:
+            self.matrices = [matrix_of(view.K) for view in views]
+            self.bounds = np.array([most_explained(view.K, k, rng) for view in views])
+            own = [_labels_of(view.base, k, rng) for view in views]
+            self.weights = self._weights(own)
+
+    def learn(self, labels: Labels) -> bool:
+        """New weights from the clusters found with the old ones; whether they have settled."""
+        if len(self.views) == 1:
+            return True
+        before, self.weights = self.weights, self._weights([labels] * len(self.views))
+        return bool(np.abs(self.weights - before).max() < SETTLED)
+
+    def _weights(self, labels: Sequence[Labels]) -> Array:
+        each = zip(self.views, labels, self.bounds, strict=True)
+        shares = np.array(
+            [explained(view.K, found) / bound if bound > 0 else 0.0 for view, found, bound in each]
+        )
+        raised = np.maximum(shares, 0) ** _SHARPNESS
+        total = raised.sum()
+        return raised / total if total > 0 else np.full(len(raised), 1 / len(raised))
+
+    def view(self) -> View:
+        """The weighted sum as one kernel; sparse if all kernels are."""
+        if len(self.views) == 1:
+            return self.views[0]
+        # A kernel without variance has no bound, and no weight unless all are like that.
+        each = zip(self.views, self.weights, self.bounds, strict=True)
+        scales = [float(weight / (bound or view.K.trace)) for view, weight, bound in each]
+        return View(
+            weighted_sum([matrix_of(view.base) for view in self.views], scales),
+            weighted_sum(self.matrices, scales),
+            MixedKernel([view.kernel for view in self.views], scales),
+        )
+
+
+def variance(K: Gram) -> tuple[Array, float]:  # (n,), ()
+    """The means of the columns of K, and n times the variance of the samples in its space."""
+    n = K.shape[0]
+    means = K.dot(np.ones((n, 1), K.dtype))[:, 0].astype(np.float64) / n
+    return means, K.trace - float(means.sum())
+
+
+def explained(K: Gram, labels: Labels) -> float:
+    """The variance that clusters explain, above what as many random clusters would."""
+    H = np.eye(labels.max() + 1, dtype=K.dtype)[labels]
+    n, k = H.shape
+    means, total = variance(K)
+    within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)
+    return float(within.sum(dtype=np.float64) - means.sum() - total * (k - 1) / max(n - 1, 1))
+
+
+def most_explained(K: Gram, k: int, rng: np.random.RandomState) -> float:
+    """The most variance that k clusters can explain: the k - 1 leading eigenvalues of centred K.
+
+    Zero where that is rounding: the kernel says that all samples are the same.
+    """
+    n = K.shape[0]
+    _, total = variance(K)
+
+    def centred(V: Array) -> Array:
+        V = V - V.mean(axis=0)
+        KV = K.dot(V.astype(K.dtype)).astype(np.float64)
+        return KV - KV.mean(axis=0)
+
+    if k == 1 or total <= np.sqrt(np.finfo(K.dtype).eps) * K.trace:
+        return 0.0
+    with threads_for(K.flops * k):
+        values, _ = subspace_iteration(centred, n, min(k - 1, n), rng)
+    return float(np.maximum(values, 0).sum())
+
+
+def weighted_sum(matrices: Sequence[Matrix], weights: Sequence[float]) -> DenseGram | SparseGram:
+    """Σ w_m M_m."""
+    if all(sparse.issparse(matrix) for matrix in matrices):
+        total = weights[0] * matrices[0]
+        for weight, matrix in zip(weights[1:], matrices[1:], strict=True):
+            total = total + weight * matrix
+        return SparseGram(sparse.csr_array(total))
+    if not on_host(matrices[0]):
+        return gram_of(_total([w * M for w, M in zip(weights, matrices, strict=True)]))
+    n, dtype = matrices[0].shape[0], np.result_type(*[matrix.dtype for matrix in matrices])
+    _require_sum(n, 2 * dtype.itemsize)  # the sum, and a part of it
+    dense = np.zeros((n, n), dtype)
+    for weight, matrix in zip(weights, matrices, strict=True):
+        dense += weight * (matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return DenseGram(dense)
+
+
+def _total(parts: Sequence[Array]) -> Array:
+    """The sum of arrays of one kind; of a type that holds them all."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
+    """Clusters of one kernel alone."""
+    with threads_for(K.flops * k):
+        embedding = spectral_embedding(K, k, rng)
+    labels: Labels = kmeans(embedding, k, draw_seed(rng), n_init=4).labels_
+    return labels
+
+
+def matrix_of(K: Gram) -> Matrix:
+    """The matrix behind a Gram."""
+    if isinstance(K, DenseGram | SparseGram):
+        return K.K
+    n = K.shape[0]
+    _require_sum(n, 3 * K.dtype.itemsize)  # unit vectors, in the order of the product too, and K
+    return K.dot(np.eye(n, dtype=K.dtype))
+
+
+def _require_sum(n: int, itemsize: int) -> None:
+    """Refuse matrices that would not fit, of so many bytes an entry in all of them together."""
+    memory.require(
+        float(n) ** 2 * itemsize,
+        f"The sum of several kernels of {n} samples",
+        "Use one kernel, or fit a part of the rows.",
+    )

@@ -1,0 +1,211 @@
+"""What kind of matrix a kernel becomes, chosen before anything large is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..core import memory
+from .tiles import LANDMARKS
+
+#: Beyond this many samples all pairs take too long, product after product.
+_MOST_TILED = 100_000
+
+#: Neighbours are searched by comparing all pairs from so many features on. Operations beyond which
+#: that is left to an approximate search: minutes for two cores.
+_BRUTE_FEATURES = 16
+_EXACT_WORK = 2e12
+
+#: A linear kernel is XXᵀ. Products with X and Xᵀ are taken where they cost at most this share of
+#: one with an array: two of them, and narrow ones, are slower than their operations say. Not those
+#: of a sparse X: its operations are many times slower, and XᵀV takes the room of all its features.
+_CHEAPER = 0.5
+
+#: Arrays of K's size that there is room for when K is to be one: itself, and what it is made from,
+#: or the half that a copy in single precision takes. A wide K, made again in double precision,
+#: takes more. K of both signs goes with its positive part, which asks for its share of what is then
+#: left.
+_ARRAYS = 1.5
+_ARRAYS_IF_SIGNED = 1.8
+
+#: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
+WORKERS_SHARE = 0.5
+
+#: Bytes for each neighbour while a sparse kernel is made, measured.
+BYTES_PER_NEIGHBOR = 120
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel matrix is held, how neighbours are found, and why.
+
+    Attributes
+    ----------
+    gram : "dense", "tiled", "low-rank", "sparse" or "distributed"
+    approximate : whether neighbours are found approximately
+    by_workers : whether workers find them
+    reasons : sentences for the user
+    max_memory : gigabytes that what is held of the matrix may take; None without a limit
+    exact : whether the low rank is that of the samples, and nothing is approximated
+    """
+
+    gram: str
+    approximate: bool
+    by_workers: bool
+    reasons: tuple[str, ...]
+    max_memory: float | None = None
+    exact: bool = False
+
+
+def make_plan(
+    shape: tuple[int, int],
+    itemsize: int,
+    kernel: Any,
+    n_neighbors: int | None,
+    *,
+    gram: str = "auto",
+    max_memory: float | None = None,
+    neighbor_search: str = "auto",
+    room: float | None = None,
+    filled: float = 1.0,
+    nonnegative: bool = False,
+    by_samples: bool = False,
+) -> Plan:
+    """The plan for samples of this shape; what cannot be done is refused.
+
+    Parameters
+    ----------
+    filled : the share of the entries of X that are stored
+    nonnegative : whether the kernel is known to be below zero nowhere
+    by_samples : whether a linear kernel may be products with the samples: they are an array, and
+        none of the kernel's entries is asked for
+    max_memory : gigabytes that the kernel matrix may take; None for most of what is free
+    room : bytes of memory that all workers have together; None without workers
+    """
+    approximate, by_workers, how = choose_search(
+        shape, neighbor_search, workers=room is not None, filled=filled
+    )
+    search = approximate, by_workers
+    if n_neighbors is not None and not callable(kernel):
+        if gram != "auto":
+            raise ValueError(
+                f"gram={gram!r} is for all pairs of samples, and n_neighbors={n_neighbors} keeps "
+                'some of them: set n_neighbors=None, or gram="auto".'
+            )
+        size = float(shape[0]) * n_neighbors * BYTES_PER_NEIGHBOR
+        memory.require(
+            size,
+            f"The sparse kernel of {shape[0]} samples",
+            "Fit a part of the rows, or lower n_neighbors.",
+            max_memory,
+        )
+        what = f"sparse kernel, {n_neighbors} neighbours a sample, up to {memory.amount(size)}"
+        return Plan("sparse", *search, (what, how))
+    # Where products with the samples are cheaper than with an array, there need not be one. Not
+    # of K with both signs, whose rules want its positive part: that has no such form.
+    n, p = shape
+    cost = 2 * p / n if kernel in ("linear", "cosine") else np.inf
+    if gram == "auto" and by_samples and nonnegative and cost < _CHEAPER:
+        what = f"kernel of rank {p}, exact: products with the samples, cheaper than with an array"
+        return Plan("low-rank", *search, (what, how), max_memory, exact=True)
+    if room is not None:
+        return Plan("distributed", *search, (require_on_workers(n, itemsize, room), how))
+    arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, arrays, exact=cost < 1)
+    return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
+
+
+def _choose_gram(
+    shape: tuple[int, int],
+    itemsize: int,
+    kernel: Any,
+    gram: str,
+    max_memory: float | None,
+    arrays: float,
+    *,
+    exact: bool,
+) -> tuple[str, str]:
+    n, p = shape
+    size = float(n) ** 2 * itemsize
+    takes = f"an array would take {memory.amount(size)}"
+    only_array = callable(kernel)
+    if only_array and gram not in ("auto", "dense"):
+        raise ValueError(
+            f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
+        )
+    room = memory.fits(size, max_memory) and memory.fits(arrays * size)
+    if gram == "dense" or only_array or (gram == "auto" and room):
+        memory.require(
+            size,
+            f"The kernel matrix of {n} samples",
+            "A function is asked for all pairs of samples: fit a part of the rows, or take a "
+            "kernel by its name."
+            if only_array
+            else 'Set n_neighbors for a sparse kernel or gram="auto", or fit a part of the rows.',
+            max_memory,
+        )
+        return "dense", f"dense kernel, an array of {memory.amount(size)}"
+    why = "as asked" if gram != "auto" else takes
+    if gram == "low-rank" or (gram == "auto" and (exact or n > _MOST_TILED)):
+        kind = f"of rank {p}, exact" if exact else "of low rank, approximate"
+        if not exact:
+            memory.require(
+                6.0 * n * LANDMARKS * itemsize,
+                f"The low-rank kernel of {n} samples",
+                "Set n_neighbors for a sparse kernel, or fit a part of the rows.",
+                max_memory,
+            )
+        return "low-rank", f"kernel {kind}: {why}"
+    return "tiled", f"tiled kernel, computed anew for every product: {why}"
+
+
+def require_on_workers(n: int, itemsize: int, room: float) -> str:
+    """A sentence about a kernel matrix on the workers, if there is room for it."""
+    size = float(n) ** 2 * itemsize
+    if size > WORKERS_SHARE * room:
+        raise memory.NotEnoughMemory(
+            f"The kernel matrix of {n} samples would take {memory.amount(size)}, and the workers "
+            f"have {memory.amount(room)} together, of which it may take {WORKERS_SHARE:.0%}. "
+            "Start more workers, set n_neighbors for a sparse kernel, or fit a part of the rows."
+        )
+    return f"dense kernel of {memory.amount(size)}, in blocks of rows on the workers"
+
+
+def choose_search(
+    shape: tuple[int, int], search: str, *, workers: bool = False, filled: float = 1.0
+) -> tuple[bool, bool, str]:
+    """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
+    n, p = shape
+    if workers and search != "approximate":
+        if p >= _BRUTE_FEATURES:
+            return False, True, "neighbours, where needed, found exactly, by the workers"
+        return (
+            False,
+            False,
+            (
+                "neighbours, where needed, found exactly, here: with fewer than "
+                f"{_BRUTE_FEATURES} features one tree is faster than workers that compare parts"
+            ),
+        )
+    installed = find_spec("pynndescent") is not None
+    large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
+    if search == "approximate" and not installed:
+        raise ImportError(
+            'neighbor_search="approximate" needs pynndescent: pip install "klsnmf[ann]", or set '
+            'neighbor_search="exact".'
+        )
+    if search == "approximate" or (search == "auto" and large and installed):
+        return True, False, "neighbours found approximately, by pynndescent"
+    if search == "auto" and large:
+        return (
+            False,
+            False,
+            (
+                'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
+                "approximate search"
+            ),
+        )
+    return False, False, "neighbours, where needed, found exactly"

@@ -1,0 +1,144 @@
+"""Tiles of a kernel matrix, computed from the samples when they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ..core.types import Array, Matrix
+from ..grams.data import Data
+from ..grams.low_rank import LowRankGram
+
+if TYPE_CHECKING:
+    from .functions import Kernel
+
+#: Where -d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
+_PRECISION = 1e-4
+
+#: Samples that stand for all in a low-rank kernel, and rows computed together.
+LANDMARKS = 500
+_ROWS = 2**14
+
+
+@dataclass(frozen=True)
+class KernelTiles:
+    """A named kernel on samples X with radii r, tile by tile.
+
+    The Gaussian kernels are made by one matrix product and two passes over the result: with two
+    columns more on either side -d²/(r_i r_j) is an inner product,
+
+        ⟨(√2 x/r_x, -‖x‖²/r_x, 1/r_x), (√2 y/r_y, 1/r_y, -‖y‖²/r_y)⟩.
+    """
+
+    form: Kernel
+    X: Matrix
+    r: Array
+    dtype: np.dtype[Any]
+    cut: bool = False  # negative entries set to zero
+
+    metric = (
+        True  # kernels of this package are positive semidefinite, or Gaussian with K ≤ 1 = K_ii
+    )
+
+    def __post_init__(self) -> None:
+        _ = self.sides  # before several threads ask for them
+
+    @cached_property
+    def sides(self) -> tuple[Matrix, Matrix]:  # (n, q), (n, q)
+        """What rows and columns bring to the inner product."""
+        if not self.form.of_distance:
+            X = self.X.astype(self.dtype, copy=False)
+            return X, X
+        X, r = self.X.astype(np.float64), self.r.astype(np.float64)[:, None]
+        if not sparse.issparse(X):
+            X -= X.mean(axis=0)  # distances stay, and what cancels in their computation shrinks
+            squares = np.einsum("ij,ij->i", X, X)[:, None]
+        else:
+            squares = X.multiply(X).sum(axis=1).reshape(-1, 1)
+        rounding = np.finfo(self.dtype).eps * float((squares / r**2).max())
+        dtype = self.dtype if rounding < _PRECISION else np.dtype(np.float64)
+
+        def join(*columns: Array) -> Matrix:
+            if sparse.issparse(X):
+                return sparse.hstack([X.multiply(np.sqrt(2) / r), *columns], "csr", dtype)
+            return np.hstack([X * (np.sqrt(2) / r), *columns]).astype(dtype, copy=False)
+
+        return join(-squares / r, 1 / r), join(1 / r, -squares / r)
+
+    def tile(self, rows: Any, columns: Any) -> Array:
+        """k between samples of these rows and of these columns; slices or indices."""
+        left, right = self.sides
+        product = left[rows] @ right[columns].T
+        values: Array = product.toarray() if sparse.issparse(product) else product
+        if self.form.of_distance:
+            # Rounding may leave d² < 0. Numbers so small that their products would be subnormal
+            # slow everything down: the least of the others does as well.
+            np.clip(values, np.log(np.finfo(self.dtype).tiny) / 2, 0, out=values)
+            values = values.astype(self.dtype, copy=False)
+            np.exp(values, out=values)
+        else:
+            one = np.ones(1, self.dtype)
+            values = self.form.profile(values, one, one)
+        if self.cut:
+            np.maximum(values, 0, out=values)
+        if isinstance(rows, slice) and isinstance(columns, slice) and rows == columns:
+            np.fill_diagonal(values, self.diagonal[rows])
+        return values
+
+    @cached_property
+    def diagonal(self) -> Array:  # (n,)
+        each, r = np.arange(self.X.shape[0]), self.r
+        own = self.form.pairs(self.X, r, each, self.X, r, each)
+        return np.asarray(own.astype(self.dtype, copy=False))
+
+    @cached_property
+    def largest(self) -> float:
+        """The kernels are positive semidefinite: no entry is beyond the largest of the diagonal.
+
+        The self-tuning one is not, but no entry is above 1.
+        """
+        return float(self.diagonal.max())
+
+    @cached_property
+    def nonnegative(self) -> bool:
+        """As far as can be told without a look at all pairs."""
+        return self.cut or self.form.never_negative or Data(self.X).nonnegative
+
+    def positive(self) -> KernelTiles:
+        return replace(self, cut=True)
+
+    def in_single_precision(self) -> KernelTiles:
+        moderate = 1e-6 < self.largest < 1e6
+        if self.dtype == np.float32 or not moderate or self.mean() > 0.98 * self.largest:
+            return self
+        return replace(self, dtype=np.dtype(np.float32))
+
+    def mean(self) -> float:
+        """The mean entry, judged by those of some samples."""
+        some = np.unique(np.linspace(0, self.X.shape[0] - 1, 1000).astype(np.intp))
+        return float(self.tile(some, some).mean(dtype=np.float64))
+
+
+def nystrom(tiles: KernelTiles) -> LowRankGram:
+    """K ≈ K_L K_LL⁻¹ K_Lᵀ for some samples L drawn at random, its diagonal put right.
+
+    Williams and Seeger, "Using the Nyström method to speed up kernel machines" (2000). What L does
+    not span of a sample is kept as its own: it goes to the diagonal. Where K has no negative entry,
+    those that the approximation has are not meant.
+    """
+    n = len(tiles.diagonal)
+    landmarks = np.sort(np.random.RandomState(0).permutation(n)[:LANDMARKS])
+    core = tiles.tile(landmarks, landmarks).astype(np.float64)
+    core[np.diag_indices_from(core)] = tiles.diagonal[landmarks]
+    values, vectors = linalg.eigh(core)
+    kept = values > len(values) * np.finfo(tiles.dtype).eps * values[-1]
+    back = (vectors[:, kept] / np.sqrt(values[kept])).astype(tiles.dtype)
+    features = np.empty((n, back.shape[1]), tiles.dtype)
+    for start in range(0, n, _ROWS):
+        part = slice(start, min(start + _ROWS, n))
+        features[part] = tiles.tile(part, landmarks) @ back
+    return LowRankGram(features, tiles.diagonal, tiles.nonnegative or None)

@@ -1,0 +1,279 @@
+"""Fits that go on where they were interrupted.
+
+A fit is a fixed sequence: starts are chosen, a run of the loop follows, perhaps others, and more
+starts. Its *journal* has an entry for each. When the same fit is begun again it goes the same
+way: what has an entry is taken from there, and the last run of the loop goes on in the middle. K
+is computed anew.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..core import arrays
+from ..core.types import Array, Matrix
+from ..core.warn import warn
+from ..core.writing import remove_leftovers, written_aside
+from .checkpoint_files import (
+    Begun,
+    CheckpointError,
+    Content,
+    Entry,
+    Generator,
+    Stage,
+    check_stage,
+    check_starts,
+    damaged,
+    read,
+    write,
+)
+from .fingerprints import fingerprint
+from .loop import NO_KEEPER, Keeper, Standing
+from .starts import Start
+
+#: Seconds between two writings at least: what a killed process may lose. And the share of the time
+#: that writing may take: after a slow one the next waits longer.
+PAUSE = 10.0
+SHARE = 0.02
+
+#: Losses of the same factors and the same K differ by rounding only, more so in single precision.
+_SAME = 1e-3
+
+
+class Journal:
+    """What a fit has done so far. This one forgets it."""
+
+    def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
+        """The starts that were chosen at this point of an earlier fit; none if it never came here.
+
+        They have factors of this shape and type.
+        """
+        return []
+
+    def begin(self, starts: Sequence[Start], threshold: Callable[[], float]) -> float:
+        """Note the starts of the runs that follow, and the λ* that goes with them."""
+        return threshold()
+
+    def keeper(self, *, continues: bool) -> Keeper:
+        """For the next run of the loop, which may continue the one before, from its factors."""
+        return NO_KEEPER
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        pass
+
+
+#: For fits that nobody goes on with.
+NO_JOURNAL = Journal()
+
+
+def journal_of(estimators: Sequence[Any], X: Matrix) -> Journal:
+    """The journal of a fit of these estimators, which differ in ``lam`` only, to these samples."""
+    first = estimators[0]
+    if first.checkpoint is None:
+        return NO_JOURNAL
+    if not arrays.on_host(X):
+        raise ValueError(
+            f"checkpoint={os.fspath(first.checkpoint)!r} is for samples on the host, and X is "
+            f"{arrays.place(X)}: set checkpoint=None, or give X as a numpy array."
+        )
+    path = Path(os.path.abspath(first.checkpoint))
+    if not path.parent.is_dir():
+        raise CheckpointError(
+            f"checkpoint={os.fspath(first.checkpoint)!r} cannot be written: there is no folder "
+            f"{path.parent}. Make it, or name another file."
+        )
+    generator = None
+    if first.random_state is None or isinstance(first.random_state, np.random.RandomState):
+        generator = check_random_state(first.random_state)
+        if generator.get_state(legacy=False)["bit_generator"] != "MT19937":
+            raise ValueError(
+                "With checkpoint, random_state must be a number, None or a plain RandomState: the "
+                "state of other generators is not kept."
+            )
+    journal = _FileJournal(path, fingerprint(estimators, X), generator)
+    if first.verbose and journal.entries:
+        print(f"going on from {path}, {journal.standing}")
+    return journal
+
+
+class _FileJournal(Journal):
+    """A journal in a file, which is removed when the fit is done."""
+
+    def __init__(
+        self, path: Path, fingerprint: dict[str, Any], generator: np.random.RandomState | None
+    ) -> None:
+        self.path, self.generator = path, generator
+        self.content = Content(fingerprint, _state(generator), [])
+        with suppress(FileNotFoundError):
+            self.content = read(path, fingerprint)
+            self._set_generator(self.content.generator)
+        self.entries: list[Entry] = list(self.content.entries)
+        self.begun = time.time()
+        self.at = 0  # the entry that comes next
+        self.kept = bool(self.entries)  # whether there is a file
+        self.written = True  # whether all is in it
+        self.warned = False
+        self.ended, self.took = time.monotonic(), 0.0  # the last writing
+
+    def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
+        if self.at == len(self.entries):
+            return []
+        entry = self.entries[self.at]
+        try:
+            if not isinstance(entry, Begun):
+                raise ValueError("starts are missing")
+            check_starts(entry.starts, shape, dtype)
+        except ValueError as error:
+            raise damaged(self.path, error) from error
+        return entry.starts
+
+    def begin(self, starts: Sequence[Start], threshold: Callable[[], float]) -> float:
+        if self.at == len(self.entries):
+            self.entries.append(Begun(starts, threshold(), _state(self.generator)))
+            self.written = False
+        entry = self.entries[self.at]
+        assert isinstance(entry, Begun)
+        self.at += 1
+        self._set_generator(entry.generator)
+        return entry.threshold
+
+    def keeper(self, *, continues: bool) -> Keeper:
+        self.at += 1
+        return _StageKeeper(self, self.at - 1, continues)
+
+    def note(self, stage: Stage, place: int, continues: bool) -> None:
+        """Take a stage in, and write it if it is time.
+
+        An interrupt may come between any two lines here. The entries are whole all the time: those
+        of the loop itself while they are copied, then the copies.
+        """
+        before, old = self.entries[:place], self.entries[place:]
+        if continues and not old:
+            # The factors of the run before were the start of this one, which has its own now.
+            before[-1] = _without_factors(before[-1])
+        self.entries = [*before, stage]
+        self.entries = [*before, _copied(stage, old[0] if old else None)]
+        self.written = False
+        if time.monotonic() - self.ended > max(PAUSE, self.took / SHARE):
+            self._write()
+
+    @property
+    def standing(self) -> str:
+        """How far the journal goes, in words."""
+        done = sum(entry.iteration for entry in self.entries if isinstance(entry, Stage))
+        return f"after {done} iterations"
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        if error is None:
+            self._remove()
+            return
+        if not self.written:
+            self._write()
+        if isinstance(error, CheckpointError):
+            return
+        if not self.entries:
+            error.add_note("No iteration was done yet, so there is no checkpoint.")
+        elif self.kept and self.written:
+            error.add_note(
+                f"The checkpoint {self.path} has the fit {self.standing}: the same fit goes on "
+                "from there."
+            )
+
+    def _set_generator(self, state: Generator | None) -> None:
+        if (state is None) != (self.generator is None):
+            raise damaged(self.path, "the state of the random generator is missing")
+        if self.generator is not None and state is not None:
+            self.generator.set_state(state)
+
+    def _write(self) -> None:
+        begun = time.monotonic()
+        try:
+            with written_aside(self.path) as file:
+                write(file, replace(self.content, entries=self.entries))
+            self.kept = self.written = True
+        except (OSError, MemoryError) as error:
+            earlier = " What was written before is still there." if self.kept else ""
+            self._warn(f"could not be written ({_reason(error)}); the fit goes on.{earlier}")
+        self.ended = time.monotonic()
+        self.took = self.ended - begun
+
+    def _remove(self) -> None:
+        try:
+            self.path.unlink(missing_ok=True)
+            remove_leftovers(self.path, before=self.begun)
+        except OSError as error:
+            self._warn(f"could not be removed ({_reason(error)}): delete it yourself.")
+
+    def _warn(self, what: str) -> None:
+        """Once in a fit."""
+        if not self.warned:
+            self.warned = True
+            warn(f"The checkpoint {self.path} {what}", RuntimeWarning)
+
+
+class _StageKeeper(Keeper):
+    """Keeps one run of the loop, the entry at a place of a journal."""
+
+    def __init__(self, journal: _FileJournal, place: int, continues: bool) -> None:
+        self.journal, self.place, self.continues = journal, place, continues
+
+    def restore(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> list[Standing]:
+        entries = self.journal.entries
+        if self.place == len(entries):
+            return []
+        entry = entries[self.place]
+        try:
+            if not isinstance(entry, Stage):
+                raise ValueError("a run is missing")
+            check_stage(entry, starts, max_iter)
+        except ValueError as error:
+            raise damaged(self.journal.path, error) from error
+        return list(entry.fits)
+
+    def confirm(self, difference: float) -> None:
+        if not difference < _SAME:
+            raise damaged(self.journal.path, "the objective of its factors is another now")
+
+    def keep(self, standings: Callable[[], Sequence[Standing]]) -> None:
+        fits = standings()
+        iteration = max(len(fit.losses) for fit in fits)
+        self.journal.note(Stage(iteration, fits), self.place, self.continues)
+
+
+def _copied(stage: Stage, old: Entry | None) -> Stage:
+    """The stage with factors of its own, in the memory of an old stage of the same run."""
+    fits = []
+    for place, fit in enumerate(stage.fits):
+        factors = old.fits[place].factors if isinstance(old, Stage) else {}
+        if not factors:
+            factors = {name: value.copy(order="K") for name, value in fit.factors.items()}
+        elif len(fit.losses) == stage.iteration:  # others have not moved since
+            for name, value in fit.factors.items():
+                np.copyto(factors[name], value)
+        fits.append(replace(fit, factors=factors))
+    return Stage(stage.iteration, fits)
+
+
+def _without_factors(entry: Entry) -> Entry:
+    assert isinstance(entry, Stage)
+    return replace(entry, fits=[replace(fit, factors={}) for fit in entry.fits])
+
+
+def _state(generator: np.random.RandomState | None) -> Any:
+    return None if generator is None else generator.get_state()
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,0 +1,328 @@
+"""The loop: many fits side by side, one product with K for all of them.
+
+``solve`` knows nothing of any method. A model says what a step is; the loop owns iteration,
+stopping, history, the batch, and the verdict in words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import cast, precision, to_host
+from ..core.progress import tell
+from ..core.threads import allowed_threads, threads_for
+from ..core.types import Array, Labels
+from ..models import Model, State
+from ..models.base import inner
+
+#: A fit has converged when its loss moved less than the tolerance over this many iterations:
+#: from a random start single steps can be tiny for long before the loss falls.
+PATIENCE = 10
+
+
+class Status(Enum):
+    CONVERGED = "converged"
+    EXHAUSTED = "ran out of iterations"
+    COLLAPSED = "collapsed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after every iteration.
+
+    Attributes
+    ----------
+    phase : the solver at work; "auto" has two, one after the other
+    iteration, max_iter : how far the loop is in this phase
+    running, fits : how many fits go on, of how many
+    objective : the lowest loss so far of the fits that did not collapse
+    """
+
+    phase: str
+    iteration: int
+    max_iter: int
+    running: int
+    fits: int
+    objective: float
+
+
+#: Called after every iteration; the fits stop where they are when it returns True.
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass
+class Solution:
+    """One fit: its factors, how it went, and why it ended, in a sentence."""
+
+    factors: dict[str, Array]
+    labels: Labels
+    status: Status
+    verdict: str
+    history: dict[str, Array]
+
+    @property
+    def objective(self) -> float:
+        return float(self.history["objective"][-1])
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.history["objective"])
+
+    @property
+    def n_found(self) -> int:
+        """How many clusters have samples."""
+        return len(np.unique(to_host(self.labels)))
+
+
+def lowest(solutions: Sequence[Solution]) -> Solution:
+    """The one with the lowest objective, of those that did not collapse if any."""
+    return min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one fit of a batch stands after an iteration: all that it takes to go on.
+
+    A fit that has ended goes on nowhere, and need not have its factors.
+    """
+
+    place: int
+    factors: Mapping[str, Array]
+    losses: Sequence[float]
+    changes: Mapping[str, Sequence[float]]
+    status: Status | None
+    verdict: str
+    labels: Labels
+
+
+class Keeper:
+    """Keeps where the fits stand, so that a later run can go on there. This one keeps nothing."""
+
+    def restore(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> list[Standing]:
+        """Where an earlier run from such starts was; empty if there was none."""
+        return []
+
+    def confirm(self, difference: float) -> None:
+        """Told by how much the losses of restored fits differ from those they had, of 1."""
+
+    def keep(self, standings: Callable[[], Sequence[Standing]]) -> None:
+        """Told after every iteration whom to ask where the fits stand.
+
+        The factors are the loop's: what is to stay is copied.
+        """
+
+
+#: For runs that nobody goes on with.
+NO_KEEPER = Keeper()
+
+
+def solve(
+    models: Sequence[Model],
+    starts: Sequence[Mapping[str, Array]],
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+    phase: str = "",
+    keeper: Keeper = NO_KEEPER,
+) -> list[Solution]:
+    """Run one fit for each model and start, all in one batch.
+
+    The models are of one kind and share their operators; they differ in their parameters.
+    A fit leaves the batch when it has converged or come to grief, so later iterations cost less.
+    ``tol=0`` runs exactly ``max_iter`` iterations. What ``keeper`` has kept is gone on with.
+    """
+    batch = _Batch(models, starts)
+    done = batch.restore(keeper.restore(starts, max_iter))
+    # One thread for the many small steps; as many as help for the products, which are large.
+    with threads_for(0):
+        batch.multiply(*models[0].factors)
+        if done:
+            keeper.confirm(max((fit.difference() for fit in batch.running), default=0.0))
+            batch.retire()
+        for iteration in range(done + 1, max_iter + 1):
+            if not batch.running:
+                break
+            for factor in models[0].factors:
+                for fit in batch.running:
+                    fit.update(factor)
+                batch.multiply(factor)
+            for fit in batch.running:
+                fit.judge(iteration, max_iter, tol)
+            keeper.keep(batch.standings)
+            tell(f"{phase} iterations".lstrip(), iteration, max_iter)
+            if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
+                for fit in batch.running:
+                    if fit.status in (None, Status.EXHAUSTED):
+                        fit.end(Status.STOPPED, "stopped by the callback")
+                keeper.keep(batch.standings)
+                break
+            batch.retire()
+    return [fit.solution() for fit in batch.fits]
+
+
+@dataclass
+class _Fit:
+    """One fit of a batch: views of its part of every stack, and its history."""
+
+    model: Model
+    state: State
+    place: int
+    losses: list[float] = field(default_factory=list)
+    changes: dict[str, list[float]] = field(default_factory=dict)
+    status: Status | None = None
+    verdict: str = ""
+    labels: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return precision(getattr(self.state, self.model.factors[0]))
+
+    def update(self, factor: str) -> None:
+        old = getattr(self.state, factor)
+        new = getattr(self.model, f"update_{factor}")(self.state)
+        self.state.changed(factor)
+        if new is old:  # renewed in place, because it is large: its change is not followed
+            return
+        old -= new
+        self.changes.setdefault(factor, []).append(math.sqrt(inner(old, old)))
+        old[...] = new
+
+    def judge(self, iteration: int, max_iter: int, tol: float) -> None:
+        """Note the loss, and decide whether to go on."""
+        loss = self.model.loss(self.state)
+        self.losses.append(loss)
+        moved = abs(self.losses[-1 - PATIENCE] - loss) if iteration > PATIENCE else np.inf
+        # A change within rounding of the numbers that the loss is a difference of is none.
+        rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
+        if not np.isfinite(loss):
+            self.end(Status.COLLAPSED, "the numbers grew too large to compute with")
+        elif runaway := self.model.runaway(self.state):
+            self.end(Status.COLLAPSED, runaway)
+        elif tol > 0 and moved < max(tol * abs(loss), rounding) and self.model.settled(self.state):
+            self.end(
+                Status.CONVERGED,
+                f"converged: the objective changed by less than {tol:g} of itself "
+                f"over {PATIENCE} iterations",
+            )
+        elif iteration == max_iter:
+            self.end(Status.EXHAUSTED, f"stopped after {max_iter} iterations")
+
+    def end(self, status: Status, verdict: str) -> None:
+        if collapse := self.model.collapse(self.state):
+            status, verdict = Status.COLLAPSED, collapse
+        self.status, self.verdict = status, verdict
+        self.labels = self.model.labels(self.state)
+
+    def difference(self) -> float:
+        """How far the loss is from what was noted last, relative to the numbers it is made of."""
+        if self.status is not None:
+            return 0.0
+        noted = self.losses[-1]
+        off = abs(self.model.loss(self.state) - noted) / max(self.model.scale, abs(noted))
+        return off if off == off else np.inf
+
+    def solution(self) -> Solution:
+        assert self.status is not None
+        history = {"objective": np.array(self.losses)}
+        history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
+        factors = {name: getattr(self.state, name) for name in self.model.factors}
+        return Solution(factors, self.labels, self.status, self.verdict, history)
+
+
+class _Batch:
+    """The factors and products of all fits, a stack each; running fits come first in it."""
+
+    def __init__(self, models: Sequence[Model], starts: Sequence[Mapping[str, Array]]) -> None:
+        self.operators = models[0].products()
+        self.threads = allowed_threads()
+        count = len(models)
+        self.stacks: dict[str, Array] = {}
+        for product, (operator, factor) in self.operators.items():
+            rows, k = starts[0][factor].shape
+            if factor not in self.stacks:
+                self.stacks[factor] = operator.stack(count, rows, k)
+            self.stacks[product] = operator.stack(count, operator.shape[0], k)
+        for factor in models[0].factors:
+            blocks = [start[factor] for start in starts]
+            if factor in self.stacks:
+                for place, block in enumerate(blocks):
+                    self.stacks[factor][place, ...] = cast(block, self.stacks[factor].dtype)
+            else:  # it is in no product, so any memory order will do
+                self.stacks[factor] = np.stack(blocks)
+        self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
+        self.running = list(self.fits)
+
+    def _views(self, place: int) -> State:
+        return State(**{name: stack[place, ...] for name, stack in self.stacks.items()})
+
+    def multiply(self, *factors: str) -> None:
+        """Renew the products of these factors, for all running fits at once."""
+        count = len(self.running)
+        for product, (operator, factor) in self.operators.items():
+            if factor in factors:
+                V, out = self.stacks[factor][:count, ...], self.stacks[product][:count, ...]
+                with threads_for(operator.flops * count * V.shape[2], self.threads):
+                    operator.multiply(V, out)
+
+    def retire(self) -> None:
+        """Take the fits that ended out: each trades places with the last that is running."""
+        for fit in [fit for fit in self.running if fit.status is not None]:
+            last = self.running.pop()
+            if last is not fit:
+                self.running[fit.place] = last
+                for stack in self.stacks.values():
+                    ended = stack[fit.place, ...] + 0  # a copy, whatever kind of array it is
+                    stack[fit.place, ...] = stack[last.place, ...]
+                    stack[last.place, ...] = ended
+                fit.place, last.place = last.place, fit.place
+                fit.state, last.state = self._views(fit.place), self._views(last.place)
+
+    def standings(self) -> list[Standing]:
+        """Where all fits stand, before those that ended in this iteration leave the batch."""
+        return [
+            Standing(
+                fit.place,
+                {name: getattr(fit.state, name) for name in fit.model.factors},
+                fit.losses,
+                fit.changes,
+                fit.status,
+                fit.verdict,
+                fit.labels,
+            )
+            for fit in self.fits
+        ]
+
+    def restore(self, standings: Sequence[Standing]) -> int:
+        """Put all fits where they stood; the number of iterations that were done.
+
+        Each goes to its old place among those that ran then: the products, done with the same
+        columns side by side, are the same to the last bit.
+        """
+        if not standings:
+            return 0
+        done = max(len(standing.losses) for standing in standings)
+        for fit, standing in zip(self.fits, standings, strict=True):
+            for name, value in standing.factors.items():
+                self.stacks[name][standing.place] = value
+            fit.place, fit.state = standing.place, self._views(standing.place)
+            fit.losses = list(standing.losses)
+            fit.changes = {name: list(values) for name, values in standing.changes.items()}
+            fit.status, fit.verdict = standing.status, standing.verdict
+            fit.labels = standing.labels
+        ran = [fit for fit in self.fits if len(fit.losses) == done]
+        self.running = sorted(ran, key=lambda fit: fit.place)
+        return done
+
+    def progress(self, iteration: int, max_iter: int, phase: str) -> Progress:
+        sound = [fit for fit in self.fits if fit.status is not Status.COLLAPSED]
+        best = min(fit.losses[-1] for fit in sound or self.fits)
+        running = sum(fit.status is None for fit in self.running)
+        return Progress(phase, iteration, max_iter, running, len(self.fits), best)

@@ -1,0 +1,112 @@
+"""Starts compete in single precision; the winner is fitted in double precision.
+
+Which of ten starts ends lowest shows in the first digits of the objective, and single precision
+tells those in half the time. The winner is fitted again from its start, so a fit of many starts
+ends exactly as a fit from that start alone. Where little is left of the objective, single precision
+has no digits of it: then all starts are fitted in double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.memory import NotEnoughMemory
+from ..core.types import Array
+from ..models import Model
+from .loop import Callback, Progress, Solution, Status, lowest, solve
+
+#: With fewer starts, or fewer operations in the products of an iteration, a race gains nothing.
+FEWEST = 6
+WORTH = 4e6
+
+#: Objectives that differ by less than so many rounding errors are equal.
+EQUAL = 10
+
+#: The share of itself to which an objective must be known; the tolerance, where there is one.
+KNOWN = 1e-4
+
+
+def raced(
+    models: Sequence[Model],
+    starts: Sequence[Mapping[str, Array]],
+    *,
+    tol: float,
+    callback: Callback | None = None,
+    **how: Any,
+) -> list[Solution]:
+    """As `solve` for fits that differ in their start alone, but only the winner's solution.
+
+    All of them, where single precision cannot tell which start is best, or would save no time.
+    A callback hears of the race first. Once it says stop, the best so far is returned.
+    """
+    blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
+    umpire = _Umpire(callback, least=blur / (tol or KNOWN))
+    tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
+    sound = [one for one in tried if one.status is not Status.COLLAPSED]
+    if sound and umpire.stop:
+        return [_like(starts[0], lowest(sound))]
+    if sound and not umpire.undecided:
+        # The first of those that are equal, so that rounding does not decide.
+        end = lowest(sound).objective + blur
+        first = next(one for one in sound if one.objective <= end)
+        starts = [start for start, one in zip(starts, tried, strict=True) if one is first]
+    hearer = umpire.heard if callback else None
+    found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
+    stopped = [one for one in found if one.status is Status.STOPPED]
+    if sound and stopped and lowest(sound).objective < lowest(found).objective:
+        best = _like(starts[0], lowest(sound))
+        return [replace(best, status=Status.STOPPED, verdict=stopped[0].verdict)]
+    return found
+
+
+@dataclass
+class _Umpire:
+    """Hears what the callback hears, and sees when the race cannot be decided.
+
+    The objective falls: as soon as its lowest value is below ``least``, single precision no longer
+    knows it well enough.
+    """
+
+    callback: Callback | None
+    least: float
+    stop: bool = False
+    undecided: bool = False
+
+    def heard(self, progress: Progress) -> bool:
+        self.stop = self.stop or bool(self.callback and self.callback(progress))
+        return self.stop
+
+    def hears(self, progress: Progress) -> bool:
+        self.undecided = not progress.objective > self.least  # NaN is not
+        return self.heard(progress) or self.undecided
+
+
+def _tried(model: Model, starts: Sequence[Mapping[str, Array]], **how: Any) -> list[Solution]:
+    """The fits in single precision; none where there is nothing to gain, or no room."""
+    if len(starts) < FEWEST or work(model, starts[0]) < WORTH:
+        return []
+    # What is too large for single precision drops out of the race, and nobody need hear of it.
+    with np.errstate(all="ignore"), suppress(NotEnoughMemory):
+        rough = model.in_single_precision()
+        if rough is not model:
+            light = [{name: V.astype(np.float32) for name, V in start.items()} for start in starts]
+            return solve([rough] * len(light), light, **{**how, "phase": "race"})
+    return []
+
+
+def _like(start: Mapping[str, Array], one: Solution) -> Solution:
+    """The solution in the precision of the start."""
+    factors = {name: V.astype(start[name].dtype) for name, V in one.factors.items()}
+    return replace(one, factors=factors)
+
+
+def work(model: Model, start: Mapping[str, Array]) -> float:
+    """The operations of the products of an iteration."""
+    return sum(
+        operator.flops * start[factor].shape[1] for operator, factor in model.products().values()
+    )

@@ -1,0 +1,124 @@
+"""The pages say what is true: numbers are those of the committed rows, code runs, names exist."""
+
+import contextlib
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.decomposition import NMF
+
+import klsnmf
+from klsnmf import metrics
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+
+
+def rows(name):
+    with (DOCS / "results" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_numbers_in_the_readme_are_those_of_the_rows():
+    lines = [line.strip("| ").split(" | ") for line in README.splitlines() if line.startswith("| ")]
+    header, *body = lines
+    summary, *measured = rows("ablation_summary.csv")
+    assert header[1:] == summary[1:]
+    by_name = {row[0]: row[1:] for row in measured} | {"KLSNMF": measured[0][1:]}
+    assert measured[0][0] == "default"
+    assert {name for name, *_ in body} >= {"KLSNMF", "KMeans(n_init=10)"}
+    for name, *numbers in body:
+        assert numbers == by_name[name]
+
+
+def test_seconds_in_the_readme_are_those_of_the_rows():
+    header, *measured = rows("limits.csv")
+    (digits,) = (dict(zip(header, row, strict=True)) for row in measured if row[0] == "digits")
+    times = (
+        r"on digits ([\d.]+) s, where k-means takes ([\d.]+) s and spectral clustering ([\d.]+) s"
+    )
+    said = re.search(times, README)
+    methods = ("KLSNMF", "KMeans", "SpectralClustering")
+    assert said.groups() == tuple(digits[f"{method}, s"] for method in methods)
+
+
+def test_the_page_of_quality_is_that_of_its_rows():
+    scores = {}
+    for name, method, _, *numbers in rows("quality.csv")[1:]:
+        scores.setdefault((name, method), []).append([float(number) for number in numbers])
+    page = (DOCS / "results" / "quality.md").read_text(encoding="utf-8")
+    for (name, method), numbers in scores.items():
+        accuracy, nmi, seconds = np.transpose(numbers)
+        line = re.search(rf"^\| {name} \| {method} \| (.*) ± (.*) \| (.*) \| (.*) \|$", page, re.M)
+        measured = [accuracy.mean(), accuracy.std(), nmi.mean(), seconds.min()]
+        np.testing.assert_allclose([float(one) for one in line.groups()], measured, atol=0.051)
+
+
+def test_no_other_percentages_in_the_readme():
+    """A number that no row backs would go unnoticed when the rows change."""
+    assert not re.findall(r"\d\.\d ?%", README)
+
+
+def test_the_ten_lines_run():
+    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= 10
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, {})
+    scores, verdict, shape, alike = printed.getvalue().splitlines()
+    assert float(re.search(r"'accuracy': ([\d.]+)", scores)[1]) > 0.8
+    assert verdict.startswith("converged")
+    assert shape == "(10, 64)"
+    assert len(alike.strip("[]").split()) == 5
+
+
+@pytest.mark.parametrize("command", ["make demo", "make test", "klsnmf cluster"])
+def test_the_first_screen_has_what_to_type(command):
+    assert command in "\n".join(README.splitlines()[:45])
+
+
+def test_pictures_are_there_and_small():
+    names = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
+    assert names
+    for name in names:
+        assert 0 < (ROOT / name).stat().st_size < 200_000
+
+
+def test_the_picture_is_as_new_as_the_rows():
+    """``python docs/picture.py`` draws it again, and writes the numbers it shows into the file."""
+    image = pytest.importorskip("PIL.Image")
+    header, *measured = rows("ablation_summary.csv")
+    means = {row[0]: row[header.index("mean")] for row in measured}
+    with image.open(DOCS / "picture.png") as picture:
+        assert picture.text == {
+            "KLSNMF": means["default"],
+            "SpectralClustering": means["SpectralClustering(nearest_neighbors)"],
+            "KMeans": means["KMeans(n_init=10)"],
+        }
+
+
+@pytest.mark.parametrize("name", [*klsnmf.__all__, *metrics.__all__])
+def test_the_reference_has_every_public_name(name):
+    reference = (DOCS / "api.rst").read_text(encoding="utf-8")
+    assert re.search(rf"\b{name}\b", reference)
+
+
+@pytest.mark.parametrize("estimator", [KMeans, SpectralClustering, NMF])
+def test_from_scikit_learn_has_every_parameter(estimator):
+    page = (DOCS / "from_scikit_learn.rst").read_text(encoding="utf-8")
+    missing = [name for name in estimator().get_params() if not re.search(rf"``{name}\b", page)]
+    assert not missing
+
+
+def test_every_example_says_what_it_shows_and_compares():
+    examples = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+    assert len(examples) >= 8
+    for example in examples:
+        text = example.read_text(encoding="utf-8")
+        assert re.match(r'"""\n(.+)\n=+\n\n\S', text), example.name
+        assert re.search(r"KMeans\(|SpectralClustering\(", text), example.name
+        compile(text, example.name, "exec")

@@ -1,0 +1,80 @@
+"""Membership strength: between 0 and 1, low between clusters, and what its definition says."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from klsnmf import KLSNMF, METHODS, KernelKMeans
+from klsnmf.estimators.strengths import assign, from_distances, from_scores, strengths
+
+from ..helpers import blobs
+
+# Clusters as clear as these are separate pieces to spectral clustering, and slow for some others.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:Graph is not fully connected:UserWarning"),
+]
+
+
+def test_from_scores_and_distances():
+    scores = np.array([[4.0, 1.0], [2.0, 2.0], [1.0, 4.0], [0.0, 0.0], [1.0, -3.0]])
+    np.testing.assert_allclose(from_scores(scores, np.zeros(5, int)), [0.75, 0, 0, 0, 1])
+    distances = np.array([[1.0, 4.0], [2.0, 2.0], [0.0, 1.0], [0.0, 0.0]])
+    np.testing.assert_allclose(from_distances(distances, np.zeros(4, int)), [0.75, 0, 1, 0])
+    one = np.array([[2.0], [0.0], [-1.0]])
+    np.testing.assert_array_equal(from_scores(one, np.zeros(3, int)), 1)
+    np.testing.assert_array_equal(from_distances(np.abs(one), np.zeros(3, int)), 1)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_sample_between_clusters_is_doubtful(name, storage):
+    X, y = blobs(60, 3, 6, seed=0)
+    between = (X[y == 0].mean(axis=0) + X[y == 1].mean(axis=0)) / 2
+    X = storage(np.vstack([X, between]))
+    options = {"affinity": "nearest_neighbors"} if name == "spectral" else {}
+    model = METHODS[name](n_clusters=3, random_state=0, **options).fit(X)
+    found = strengths(model, X)
+    assert found.shape == (61,)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert found[-1] < np.median(found[:-1])
+    if name == "spectral":
+        with pytest.raises(ValueError, match="cannot place new samples"):
+            assign(model, X)
+        return
+    labels, again = assign(model, X)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    assert again.min() >= 0
+    assert again.max() <= 1
+    assert again[-1] < np.median(again[:-1])
+
+
+@pytest.mark.parametrize("kernel", ["self-tuning", "rbf", ["rbf", "linear"]])
+def test_samples_of_the_fit_and_the_same_as_new_ones(kernel):
+    X, _ = blobs(80, 4, 8, seed=2)
+    for model in (KLSNMF(4, kernel=kernel, random_state=0), KernelKMeans(4, kernel=kernel)):
+        model.fit(X)
+        labels, found = assign(model, X)
+        np.testing.assert_array_equal(labels, model.labels_)
+        np.testing.assert_allclose(found, strengths(model, X), atol=1e-6)
+
+
+def test_kernel_distances_are_distances():
+    X, _ = blobs(40, 3, 5, seed=3)
+    model = KernelKMeans(3, kernel="linear", row_norm=None, random_state=0).fit(X)
+    means = np.array([X[model.labels_ == c].mean(axis=0) for c in range(3)])
+    distances = np.linalg.norm(X[:, None] - means, axis=2)
+    expected = from_distances(distances, model.labels_)
+    np.testing.assert_allclose(strengths(model, X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gnmf", "cnmf"])
+def test_clusters_read_by_k_means(name):
+    X, _ = blobs(60, 3, 6, seed=4)
+    model = METHODS[name](3, labels="kmeans", random_state=0).fit(X)
+    found = strengths(model, X)
+    rows = model.G_ / np.linalg.norm(model.G_, axis=1, keepdims=True)
+    means = np.array([rows[model.labels_ == c].mean(axis=0) for c in range(3)])
+    distances = np.linalg.norm(rows[:, None] - means, axis=2)
+    np.testing.assert_allclose(found, from_distances(distances, model.labels_), atol=1e-6)

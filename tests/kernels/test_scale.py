@@ -1,0 +1,576 @@
+"""Many samples: which matrix is chosen, what is said of it, and that it finds the clusters."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.datasets import make_blobs, make_circles
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import kneighbors_graph
+
+from benchmarks.scale import curves
+from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans
+from klsnmf.core import eigenvectors, memory
+from klsnmf.core import kmeans as lloyd
+from klsnmf.core.kmeans import kmeans
+from klsnmf.grams import DenseGram, SparseGram
+from klsnmf.grams.data import filled_share
+from klsnmf.grams.spectral import SpectralDiffusion
+from klsnmf.kernels.build import fit_kernel
+from klsnmf.kernels.neighbors import nearest, neighbor_indices
+from klsnmf.kernels.plan import choose_search, make_plan
+from klsnmf.kernels.tiles import KernelTiles
+from klsnmf.metrics import accuracy
+from klsnmf.solve.starts import how_many_starts
+
+SEEDS = range(3)
+
+
+def clear(seed, n=150, k=3, p=6):
+    return make_blobs(n, centers=8 * np.eye(k, p), random_state=seed)
+
+
+# -------------------------------------------------------------------------------- the same clusters
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "self-tuning", "linear", "cosine", "polynomial"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tiles_give_the_labels_of_the_array(kernel, dtype, monkeypatch):
+    monkeypatch.setattr("klsnmf.grams.tiled.TILE", 40)
+    X, _ = clear(0)
+    X = X.astype(dtype)
+    options = {"kernel": kernel, "n_neighbors": None, "random_state": 0, "max_iter": 3000}
+    dense = KLSNMF(3, gram="dense", diffusion=0, **options).fit(X)
+    tiled = KLSNMF(3, gram="tiled", diffusion=0, **options).fit(X)
+    np.testing.assert_array_equal(tiled.labels_, dense.labels_)
+    assert_allclose(tiled.objective_, dense.objective_, rtol=1e-2)
+    np.testing.assert_array_equal(tiled.predict(X), tiled.labels_)
+    assert tiled.W_.dtype == dtype
+
+
+@pytest.mark.parametrize("gram", ["tiled", "low-rank"])
+@pytest.mark.parametrize("diffusion", [0, 2, 4, "auto"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_diffusion_goes_with_every_gram(gram, diffusion, seed, monkeypatch):
+    monkeypatch.setattr("klsnmf.kernels.tiles.LANDMARKS", 60)
+    X, y = clear(seed)
+    options = {"gram": gram, "diffusion": diffusion, "random_state": seed, "max_iter": 3000}
+    model = KLSNMF(3, **options).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
+    assert np.mean(model.predict(X) == model.labels_) > 0.98
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "linear", "cosine"])
+@pytest.mark.parametrize("solver", ["auto", "soft", "exact"])
+def test_low_rank_kernels_find_clear_clusters(kernel, solver, monkeypatch):
+    monkeypatch.setattr("klsnmf.kernels.tiles.LANDMARKS", 40)
+    X, y = clear(0)
+    radius = 3.0 if kernel == "rbf" else "auto"
+    model = KLSNMF(
+        3,
+        kernel=kernel,
+        radius=radius,
+        gram="low-rank",
+        solver=solver,
+        random_state=0,
+        max_iter=3000,
+    ).fit(X)
+    assert accuracy(y, model.labels_) > 0.98
+
+
+def test_sparse_samples_in_tiles():
+    X, _ = clear(0)
+    X = np.maximum(X, 0)
+    options = {"kernel": "rbf", "gram": "tiled", "random_state": 0}
+    dense = KLSNMF(3, **options).fit(X)
+    np.testing.assert_array_equal(
+        KLSNMF(3, **options).fit(sparse.csr_array(X)).labels_, dense.labels_
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rings_of_more_samples_than_can_be_squared(seed):
+    X, y = make_circles(6000, noise=0.04, factor=0.6, random_state=seed)
+    model = KLSNMF(2, random_state=seed).fit(X.astype(np.float32))
+    assert accuracy(y, model.labels_) > 0.98
+    assert model.diffusion_ > 8
+    assert np.mean(model.predict(X[:200]) == model.labels_[:200]) > 0.98
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_steps_are_taken_along_eigenvectors_and_find_the_same(monkeypatch, seed):
+    """Squaring S again and again would take most of the time of the fit."""
+    X, y = curves(1200, seed)
+    quick = KLSNMF(6, random_state=seed).fit(X)
+    monkeypatch.setattr("klsnmf.grams.diffused._FEW_SAMPLES", 2000)
+    slow = KLSNMF(6, random_state=seed).fit(X)
+    assert isinstance(quick._kernel.diffusion, SpectralDiffusion)
+    assert not isinstance(slow._kernel.diffusion, SpectralDiffusion)
+    assert 16 < quick.diffusion_ <= 2 * slow.diffusion_ <= 4 * quick.diffusion_
+    assert accuracy(y, quick.labels_) > 0.98
+    assert accuracy(slow.labels_, quick.labels_) > 0.98
+
+
+# ----------------------------------------------------------------------------------- what is chosen
+
+
+def chosen(shape, kernel="rbf", n_neighbors=None, **options):
+    return make_plan(shape, 4, kernel, n_neighbors, **options).gram
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(0, "0 bytes"), (999, "999 bytes"), (8e4, "80 kB"), (1.6e9, "1.6 GB"), (4e18, "4,000,000 TB")],
+)
+def test_amounts_of_memory_are_told_in_a_unit_that_suits_them(size, said):
+    assert memory.amount(size) == said
+
+
+def test_the_matrix_is_chosen_by_size_and_memory(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.memory.available", lambda: 24 * 10**9)
+    assert chosen((1000, 5)) == "dense"
+    assert chosen((50_000, 50)) == "dense"
+    assert chosen((50_000, 50), max_memory=2) == "tiled"
+    assert chosen((90_000, 50)) == "tiled"
+    assert chosen((200_000, 50)) == "low-rank"
+    assert chosen((200_000, 50), gram="tiled") == "tiled"
+    assert chosen((90_000, 50), "linear") == "low-rank"
+    assert chosen((10**6, 50), "self-tuning", 10) == "sparse"
+    # K of both signs goes with its positive part.
+    assert chosen((51_000, 50), nonnegative=True) == "dense"
+    assert chosen((52_000, 50), "polynomial", nonnegative=True) == "dense"
+    assert chosen((52_000, 50_000), "linear") == "tiled"
+    with pytest.raises(MemoryError, match="sparse kernel of 1000000000 samples"):
+        chosen((10**9, 50), "self-tuning", 10)
+    with pytest.raises(MemoryError, match="by its name"):
+        chosen((90_000, 50), rbf_kernel)
+    with pytest.raises(ValueError, match="needs a kernel by its name"):
+        chosen((100, 5), rbf_kernel, gram="tiled")
+    with pytest.raises(ValueError, match="n_neighbors=10 keeps"):
+        chosen((100, 5), "rbf", 10, gram="tiled")
+
+
+def test_linear_kernels_of_few_nonnegative_features_are_products_with_the_samples():
+    plain = {"nonnegative": True, "by_samples": True}
+    assert chosen((1000, 5), "linear", **plain) == "low-rank"
+    assert chosen((1000, 5), "cosine", **plain) == "low-rank"
+    assert chosen((1000, 5), "linear", **plain, room=1e12) == "low-rank"
+    assert chosen((1000, 5), "linear", nonnegative=True) == "dense"
+    assert chosen((1000, 5), "linear", by_samples=True) == "dense"
+    assert chosen((1000, 400), "linear", **plain) == "dense"
+    assert chosen((1000, 5), "linear", **plain, gram="dense") == "dense"
+    assert chosen((1000, 5), "rbf", **plain) == "dense"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_products_with_the_samples_find_what_the_array_finds(kernel, seed, capsys):
+    rng = np.random.default_rng(seed)
+    X = rng.random((3, 12)).repeat(60, axis=0) * rng.uniform(0.9, 1.1, (180, 12))
+    params = {"kernel": kernel, "max_iter": 40, "tol": 0, "random_state": seed}
+    quick = KLSNMF(3, verbose=1, **params).fit(X)
+    assert "kernel of rank 12, exact" in capsys.readouterr().out
+    slow = KLSNMF(3, gram="dense", **params).fit(X)
+    assert_allclose(quick.objective_, slow.objective_, rtol=1e-8)
+    assert_array_equal(quick.labels_, slow.labels_)
+    assert_allclose(quick.transform(X), slow.transform(X), rtol=1e-6, atol=1e-9)
+    for needing_entries in ({"kernel": [kernel, "rbf"]}, {"diffusion": 2}):
+        KLSNMF(3, verbose=1, **{**params, **needing_entries}).fit(X)
+        assert "dense kernel" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+def test_new_samples_of_a_linear_kernel_need_no_pairs(kernel, kind):
+    rng = np.random.default_rng(0)
+    X, Y, W = rng.normal(size=(40, 6)), rng.normal(size=(7, 6)), rng.random((40, 3))
+    _, fitted = fit_kernel(kind(X), kernel, "auto", None)
+    values, own = fitted.cross(kind(Y))
+    product, lengths = fitted.product(kind(Y), W)
+    assert_allclose(product, values @ W)
+    assert_allclose(lengths, own)
+
+
+def test_verbose_says_what_was_chosen_and_why(capsys):
+    X, _ = clear(0)
+    KLSNMF(3, kernel="rbf", max_memory=1e-5, random_state=0, verbose=1).fit(X)
+    said = capsys.readouterr().out
+    assert "tiled kernel" in said
+    assert "an array would take 180 kB" in said
+    KLSNMF(3, random_state=0, verbose=1).fit(X)
+    said = capsys.readouterr().out
+    assert "sparse kernel, 10 neighbours" in said
+    assert "found exactly" in said
+    assert "steps of diffusion" in said
+    KLSNMF(3, random_state=0).fit(X)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("method", [LSNMF, KNMF, KernelKMeans])
+def test_other_methods_take_what_fits(method, monkeypatch):
+    X, y = clear(0, n=600)
+    monkeypatch.setattr("klsnmf.core.memory.available", lambda: 2 * 10**6)
+    assert accuracy(y, method(3, random_state=0, max_iter=3000).fit(X).labels_) > 0.98
+
+
+@pytest.mark.parametrize(
+    "params", [{"gram": "sparse"}, {"max_memory": 0}, {"neighbor_search": "fast"}]
+)
+def test_wrong_parameters_of_the_matrix(params):
+    with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter"):
+        KLSNMF(3, **params).fit(clear(0)[0])
+
+
+# --------------------------------------------------------------------------------------- neighbours
+
+
+def search(shape, how="auto"):
+    plan = make_plan(shape, 4, "self-tuning", 10, neighbor_search=how)
+    return plan.approximate, plan.reasons[-1]
+
+
+def test_the_search_is_chosen_by_its_work(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.memory.available", lambda: 24 * 10**9)
+    monkeypatch.setattr("klsnmf.kernels.plan.find_spec", lambda name: object())
+    assert not search((100_000, 50))[0]
+    assert search((1_000_000, 50)) == (True, "neighbours found approximately, by pynndescent")
+    assert not search((1_000_000, 3))[0]  # trees are fast there
+    assert not search((1_000_000, 50), "exact")[0]
+    assert search((100, 3), "approximate")[0]
+    monkeypatch.setattr("klsnmf.kernels.plan.find_spec", lambda name: None)
+    found, said = search((1_000_000, 50))
+    assert not found
+    assert "klsnmf[ann]" in said
+    with pytest.raises(ImportError, match=r"pip install .*klsnmf\[ann\]"):
+        search((100, 3), "approximate")
+
+
+class FakeSearch:
+    """As pynndescent answers: indices with the sample itself among them, as a rule."""
+
+    def __init__(self, X, n_neighbors, random_state):
+        d = ((X[:, None] - X) ** 2).sum(axis=2)
+        self.neighbor_graph = np.argsort(d, axis=1, kind="stable")[:, :n_neighbors], None
+
+
+def test_an_approximate_search_leaves_the_sample_itself_out(monkeypatch):
+    module = type(sys)("pynndescent")
+    module.NNDescent = FakeSearch
+    monkeypatch.setitem(sys.modules, "pynndescent", module)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    np.testing.assert_array_equal(neighbor_indices(X, 5, approximate=True), neighbor_indices(X, 5))
+    X[10:30] = X[10]  # duplicates hide some samples from themselves
+    found, d2 = nearest(X, 5, approximate=True)
+    assert (found != np.arange(60)[:, None]).all()
+    assert (np.diff(d2, axis=1) >= 0).all()
+
+
+def test_pynndescent_finds_nearly_all_neighbours():
+    pytest.importorskip("pynndescent")
+    X = np.random.default_rng(0).normal(size=(800, 5)).astype(np.float32)
+    truth, found = neighbor_indices(X, 10), neighbor_indices(X, 10, approximate=True)
+    shared = [len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True)]
+    assert np.mean(shared) > 9.5
+
+
+def test_neighbours_that_pynndescent_does_not_find_are_searched(monkeypatch):
+    """It says -1 for them, which would be the last sample."""
+    pynndescent = pytest.importorskip("pynndescent")
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    truth = neighbor_indices(X, 4)
+    found = np.column_stack([np.arange(60), truth])
+    found[[3, 59], 2:] = -1
+    graph = SimpleNamespace(neighbor_graph=(found, None))
+    monkeypatch.setattr(pynndescent, "NNDescent", lambda *args, **options: graph)
+    np.testing.assert_array_equal(neighbor_indices(X, 4, approximate=True), truth)
+
+
+def test_sparse_samples_are_compared_by_their_entries():
+    """Texts have many words, and a text has few of them: no reason to search approximately."""
+    pytest.importorskip("pynndescent")
+    shape = (10_000, 50_000)
+    assert choose_search(shape, "auto")[0]
+    assert not choose_search(shape, "auto", filled=1e-3)[0]
+    assert filled_share(sparse.csr_array(np.eye(4))) == 0.25
+    assert filled_share(np.eye(4)) == 1
+
+
+# ------------------------------------------------------------------------------------------- starts
+
+
+def test_starts_are_bounded_by_their_work():
+    assert how_many_starts(4000, 10, flops=2 * 4000**2, features=784) == 64
+    assert how_many_starts(70_000, 10, flops=70_000 * 160, features=784) < 64
+    assert how_many_starts(50_000, 10, flops=2 * 50_000**2, features=50) <= 8
+    assert how_many_starts(10**6, 20, flops=10**6 * 320, features=50) == 3
+    assert how_many_starts(10**7, 20, flops=10**7 * 320, features=50) == 2
+
+
+@pytest.mark.parametrize("full_round", [0, np.inf])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_k_means_of_many_samples(monkeypatch, seed, full_round):
+    monkeypatch.setattr(lloyd, "_PART", 300)
+    monkeypatch.setattr(lloyd, "_FULL_ROUND", full_round)
+    X, y = clear(seed, n=2000, k=15, p=20)
+    fitted = kmeans(X, 15, seed)
+    assert isinstance(fitted, MiniBatchKMeans if full_round == 0 else KMeans)
+    assert accuracy(y, fitted.labels_) > 0.98  # one try with all would miss clusters now and then
+
+
+def ring_and_a_piece(n, dtype):
+    """A ring: eigenvalues cos(2πj/n), which crowd below 1; and a piece of its own."""
+    shift = np.roll(np.eye(n), 1, axis=0)
+    S = np.zeros((n + 1, n + 1))
+    S[:n, :n], S[n, n] = (shift + shift.T) / 2, 1
+    return S.astype(dtype), [1, 1, *np.repeat(np.cos(2 * np.pi * np.arange(1, 3) / n), 2)]
+
+
+@pytest.mark.parametrize("roughly", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_filtered_iteration_finds_crowded_eigenvalues(dtype, roughly):
+    n = 500
+    S, expected = ring_and_a_piece(n, dtype)
+    Q = np.random.RandomState(0).normal(size=(n + 1, 16)).astype(dtype)
+    rough = S.astype(np.float32).__matmul__ if roughly else None
+    values, vectors = eigenvectors.filtered_iteration(S.__matmul__, Q, 6, rough)
+    assert values.dtype == vectors.dtype == dtype
+    assert_allclose(values, expected, atol=1e-5)
+    assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
+    assert np.abs(S @ vectors - vectors * values).max() < 1e-2
+
+
+def test_what_is_crowded_for_single_precision_is_found_in_double():
+    """On a ring of 1200 samples all eigenvalues of the block are within a thousandth of 1."""
+    n = 1200
+    S = sparse.csr_array(ring_and_a_piece(n, np.float64)[0])
+    start = np.random.RandomState(0).normal(size=(n + 1, 16))
+    expected = 1 - np.cos(2 * np.pi * np.array([0, 0, 1, 1]) / n)
+    for rough in (None, S.astype(np.float32).__matmul__):
+        values, _ = eigenvectors.filtered_iteration(S.__matmul__, start.copy(), 4, rough)
+        assert_allclose(1 - values, expected, atol=1e-8)
+
+
+def test_no_products_are_spent_where_all_eigenvalues_are_one():
+    """More equal pieces than vectors are looked for: rounding of rough products must not stay."""
+    S = sparse.block_diag([np.full((4, 4), 0.25)] * 60).tocsr()
+    single, products = S.astype(np.float32), []
+
+    def multiply(V):
+        products.append(V.dtype)
+        return (S if V.dtype == np.float64 else single) @ V
+
+    start = np.random.RandomState(0).normal(size=(240, 18))
+    values, vectors = eigenvectors.filtered_iteration(multiply, start, 10, multiply)
+    assert_allclose(values, 1, atol=1e-12)
+    assert_allclose(S @ vectors, vectors, atol=1e-12)
+    assert len(products) < 60
+
+
+def test_rough_products_that_get_nowhere_are_given_up():
+    """With most eigenvectors asked for, filters span more than single precision can hold."""
+    rng = np.random.default_rng(0)
+    K = kneighbors_graph(rng.normal(size=(300, 3)), 6)
+    K = K + K.T
+    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
+    S = sparse.csr_array(K.multiply(root[:, None]).multiply(root))
+    single, start = S.astype(np.float32), rng.normal(size=(300, 208))
+    values, vectors = eigenvectors.filtered_iteration(S.__matmul__, start, 200, single.__matmul__)
+    assert np.linalg.norm(S @ vectors - vectors * values, axis=0).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rough_products_find_the_same_vectors_and_do_most_of_the_work(seed):
+    rng = np.random.RandomState(seed)
+    K = sparse.random_array((480, 480), density=0.04, rng=np.random.default_rng(seed))
+    K = K + K.T + sparse.block_diag([np.full((80, 80), 0.1)] * 6)
+    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
+    S = sparse.csr_array(K * root[:, None] * root)
+    single, products = S.astype(np.float32), {np.float32: 0, np.float64: 0}
+
+    def by(matrix):
+        def multiply(V):
+            assert V.dtype == matrix.dtype
+            products[matrix.dtype.type] += 1
+            return matrix @ V
+
+        return multiply
+
+    values, vectors = eigenvectors.filtered_iteration(
+        by(S), rng.normal(size=(480, 14)), 6, by(single)
+    )
+    naive_values, naive = np.linalg.eigh(S.toarray())
+    assert_allclose(values, naive_values[::-1][:6], atol=1e-6)
+    leading = naive[:, ::-1][:, :6]
+    assert np.linalg.norm(vectors - leading @ (leading.T @ vectors)) < 1e-2
+    assert products[np.float32] > 20
+    assert products[np.float64] == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_subspace_iteration_ends_when_nothing_changes(seed):
+    rng = np.random.RandomState(seed)
+    basis = np.linalg.qr(rng.normal(size=(500, 500)))[0]
+    spectrum = np.concatenate([np.linspace(1, 0.9, 5), np.full(495, 0.1)])
+    A, calls = (basis * spectrum) @ basis.T, []
+
+    def multiply(V):
+        calls.append(V.shape)
+        return A @ V
+
+    values, vectors = eigenvectors.subspace_iteration(multiply, 500, 5, rng)
+    assert_allclose(values, spectrum[:5], rtol=1e-9)
+    assert_allclose(np.abs(basis[:, :5].T @ vectors), np.eye(5), atol=1e-6)
+    assert len(calls) < 20  # 61 in all rounds
+
+
+def test_no_products_are_spent_on_what_single_precision_cannot_tell():
+    """More pieces than vectors are looked for: all eigenvalues are 1, and any mixture will do."""
+    rng = np.random.default_rng(0)
+    K = np.kron(np.eye(60), np.ones((8, 8))) * rng.uniform(0.1, 1, size=(480, 480))
+    K = (K + K.T).astype(np.float32)
+    root = 1 / np.sqrt(K.sum(axis=1, keepdims=True))
+    products = []
+
+    def multiply(V):
+        products.append(V.shape)
+        return root * (K @ (root * V))
+
+    Q = rng.normal(size=(480, 16)).astype(np.float32)
+    values, _ = eigenvectors.filtered_iteration(multiply, Q, 8)
+    assert_allclose(values, 1, atol=1e-5)
+    assert len(products) < 100
+
+
+def test_workers_search_exactly_unless_told_otherwise():
+    for search in ("auto", "exact"):
+        assert choose_search((10**7, 50), search, workers=True) == (
+            False,
+            True,
+            "neighbours, where needed, found exactly, by the workers",
+        )
+
+
+def test_one_tree_is_faster_than_workers():
+    approximate, by_workers, how = choose_search((10**7, 3), "auto", workers=True)
+    assert not approximate
+    assert not by_workers
+    assert "here: with fewer than 16 features" in how
+
+
+def test_the_limit_of_memory_is_for_low_rank_too():
+    with pytest.raises(MemoryError, match=r"low-rank kernel of 200000 samples .* max_memory=0.001"):
+        make_plan((200_000, 50), 4, "rbf", None, gram="low-rank", max_memory=0.001)
+
+
+@pytest.mark.parametrize(
+    "said", ["CUDA out of memory. Tried to allocate 2 GiB", "can't allocate memory"]
+)
+def test_memory_of_other_libraries_runs_out(said):
+    lack = pytest.raises(MemoryError, match=f"The fit ran out of memory .*{said}")
+    with lack, memory.explained("The fit"):
+        raise RuntimeError(said)
+    with pytest.raises(RuntimeError, match="something else"), memory.explained("The fit"):
+        raise RuntimeError("something else")
+
+
+# ---------------------------------------------------------------------- memory of others, of tiles
+
+
+@pytest.mark.parametrize(
+    ("names", "statistics"),
+    [
+        (("memory.max", "memory.current", "memory.stat"), "anon 4\ninactive_file 1000\n"),
+        (
+            ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+            "inactive_file 4\ntotal_inactive_file 1000\n",
+        ),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_a_container_may_take_less_than_the_system_has(names, statistics, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    system = memory.available()
+    (tmp_path / "memory").mkdir()
+    for name, text in zip(names, ("5000000\n", "2000000\n", statistics), strict=True):
+        (tmp_path / name).write_text(text)
+    assert memory.available() == 3_001_000
+    (tmp_path / names[0]).write_text("max\n")
+    assert memory.available() == pytest.approx(system, rel=0.5)
+    (tmp_path / names[0]).write_text("1000\n")
+    assert memory.available() == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "copies"),
+    [
+        ("", ("memory.max", "memory.current"), "inactive_file"),
+        ("memory", ("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_a_batch_job_has_the_limits_of_all_groups_around_it(
+    folder, names, copies, tmp_path, monkeypatch
+):
+    """Its group is not the outermost, whose files have no limit."""
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "membership")
+    (tmp_path / "membership").write_text(
+        "12:memory:/slurm/job_7/step_0\n0::/slurm/job_7/step_0\n3:cpu:/../outside\n"
+    )
+    system = memory.available()
+
+    def limit(group, most):
+        place = tmp_path / folder / group
+        place.mkdir(parents=True, exist_ok=True)
+        for name, text in zip((*names, "memory.stat"), (most, "1000", f"{copies} 0"), strict=True):
+            (place / name).write_text(f"{text}\n")
+
+    limit("slurm/job_7/step_0", "max")
+    assert memory.available() == pytest.approx(system, rel=0.5)
+    limit("slurm/job_7", "5000")
+    assert memory.available() == 4000
+    limit("slurm/job_7/step_0", "3000")
+    assert memory.available() == 2000
+    limit("slurm/job_8", "1500")  # that of somebody else
+    assert memory.available() == 2000
+
+
+@pytest.mark.parametrize("max_memory", [1e-6, 1e-4, 1e-2, None])
+def test_tiles_take_no_more_than_they_may(max_memory, monkeypatch):
+    X = clear(0)[0]
+    sizes = []
+    tile = KernelTiles.tile
+
+    def spy(self, rows, columns):
+        found = tile(self, rows, columns)
+        if isinstance(rows, slice):  # not the samples that are looked at once, for the mean
+            sizes.append(found.nbytes)
+        return found
+
+    monkeypatch.setattr(KernelTiles, "tile", spy)
+    model = KLSNMF(3, kernel="rbf", gram="tiled", max_memory=max_memory, random_state=0).fit(X)
+    assert max(sizes) <= (16**2 * 8 if max_memory == 1e-6 else (max_memory or 1) * 1e9)
+    full = KLSNMF(3, kernel="rbf", gram="dense", random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, full.labels_)
+
+
+def test_a_kernel_of_both_signs_needs_room_for_its_positive_part(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    monkeypatch.setattr("klsnmf.core.memory.available", lambda: 10**4)
+    assert DenseGram(np.abs(X @ X.T)).positive.nonnegative
+    with pytest.raises(MemoryError, match=r"positive part of the kernel matrix.*negative entries"):
+        _ = DenseGram(X @ X.T).positive
+
+
+def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
+    K = sparse.csr_array(np.eye(30) + np.eye(30)[:, ::-1] / 2)
+    assert isinstance(SparseGram(K).reordered()[1], np.ndarray)
+    monkeypatch.setattr("klsnmf.grams.sparse._MOST_NEIGHBORS", 1)
+    other, order, back = SparseGram(K).reordered()
+    assert (order, back) == (slice(None), slice(None))
+    assert other.K is K

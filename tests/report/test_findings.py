@@ -1,0 +1,99 @@
+"""The warnings of the report."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.exceptions import ConvergenceWarning
+
+from klsnmf import KLSNMF
+from klsnmf.kernels.count import Evidence
+from klsnmf.report.findings import findings
+
+from ..helpers import blobs
+from ..report_runs import by_hand, run_of
+
+
+def _fitted(estimator, X):
+    with pytest.warns(ConvergenceWarning) as heard:
+        estimator.fit(X)
+    return estimator, [str(one.message) for one in heard]
+
+
+def test_nothing_to_warn_of():
+    X, _ = blobs(60, 3, 6, seed=0)
+    assert findings(run_of(KLSNMF(3, random_state=0).fit(X), X)) == []
+
+
+def test_a_fit_that_stopped_early_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator, messages = _fitted(KLSNMF(3, max_iter=2, random_state=0), X)
+    for heard in (messages, []):
+        (said,) = findings(run_of(estimator, X, messages=heard))
+        assert "converged" in said
+
+
+def test_a_collapse_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator, messages = _fitted(KLSNMF(3, lam=1e6, random_state=0), X)
+    (said, *_) = findings(run_of(estimator, X))
+    assert "collapsed" in said
+    assert sum(
+        estimator.verdict_ in one for one in findings(run_of(estimator, X, messages=messages))
+    )
+
+
+def test_a_tiny_cluster_and_an_empty_one():
+    estimator = KMeans(4)
+    estimator.labels_ = np.repeat([0, 1, 2], [50, 48, 2])
+    said = findings(run_of(estimator, np.zeros((100, 2))))
+    assert any("Only 3 of 4 clusters" in one for one in said)
+    assert any("cluster 2 (2 samples)" in one for one in said)
+
+
+def test_most_samples_are_in_doubt():
+    X, _ = blobs(60, 3, 6, seed=0)
+    strength = np.linspace(0, 1, 60)
+    for estimator, words in (
+        (KLSNMF(3, random_state=0), "hardly more like their own cluster"),
+        (SpectralClustering(3, random_state=0), "nearest neighbours in other clusters"),
+    ):
+        estimator.fit(X)
+        (said,) = findings(run_of(estimator, X, method=None, strength=strength / 2))
+        assert words in said
+        assert "0.25" in said
+        assert findings(run_of(estimator, X, method=None, strength=strength)) == []
+    plain = KMeans(3, n_init=1, random_state=0).fit(X)  # whose strengths are low as a rule
+    assert findings(run_of(plain, X, method=None, strength=strength / 2)) == []
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_fewer_distinct_samples_than_clusters(form):
+    X = np.repeat([[0.0, 1, 2], [-0.0, 1, 2], [3, 0, 0]], 20, axis=0)  # two, zeros are equal
+    labels = np.arange(60) % 3
+    (said,) = findings(run_of(by_hand(labels), form(X)))
+    assert "3 clusters, but only 2 distinct samples" in said
+    assert findings(run_of(by_hand(labels % 2), form(X))) == []
+
+
+def _evidence(score, stability=1.0):
+    score = np.array(score)
+    candidates = np.arange(2, 2 + len(score))
+    best = int(candidates[score.argmax()])
+    ones = np.ones(len(score))
+    return Evidence(candidates, ones, score, stability * ones, score, 1 / candidates, best)
+
+
+def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
+    X, _ = blobs(60, 3, 6, seed=0)
+    estimator = KLSNMF(3, random_state=0).fit(X)
+    for evidence, doubts in (
+        (_evidence([0.1, 0.9, 0.2]), False),
+        (_evidence([0.8, 0.9, 0.2]), True),
+        (_evidence([0.1, 0.9, 0.2], stability=0.5), True),
+    ):
+        estimator.n_clusters_evidence_ = evidence
+        said = findings(run_of(estimator, X))
+        assert said == ([evidence.verdict] if doubts else [])
+        heard = [one.removesuffix(".") + ": -k NUMBER." for one in said]
+        assert findings(run_of(estimator, X, messages=heard)) == heard
