@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .core.version import __version__
+from .core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import datasets, metrics, report
@@ -29,7 +29,6 @@ __all__ = [
     "WNMF",
     "KernelKMeans",
     "SemiNMF",
-    "__version__",
     "datasets",
     "metrics",
     "n_clusters_evidence",

@@ -18,6 +18,3 @@ def main() -> None:
         )
     klsnmf(prog_name="klsnmf")
 
-
-if __name__ == "__main__":
-    main()
