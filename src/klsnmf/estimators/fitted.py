@@ -151,9 +151,8 @@ class FittedClusters(
         )
         KW = view.K.dot(W)
         xp = namespace(W)
-        self._new = NewSamples(
-            W.T @ KW, xp.sum(W, axis=0), view.K.diagonal @ W, lam, solution.exact
-        )
+        sums, lengths = xp.sum(W, axis=0), view.K.diagonal @ W
+        self._new = NewSamples(W.T @ KW, sums, lengths, lam, solution.exact)
         # Samples that are like no cluster are put where new ones would be.
         lost = ~xp.any(G, axis=1)
         if xp.any(lost):

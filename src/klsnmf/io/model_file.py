@@ -94,8 +94,8 @@ def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
             f"{reason} It is no model of klsnmf: give the model.npz that klsnmf cluster wrote."
         )
     return ModelError(
-        f"{path} is no model of klsnmf ({reason}). Give the model.npz that klsnmf cluster wrote, or "
-        "make it again."
+        f"{path} is no model of klsnmf ({reason}). Give the model.npz that klsnmf cluster "
+        "wrote, or make it again."
     )
 
 
