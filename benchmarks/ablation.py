@@ -39,7 +39,8 @@ from klsnmf.kernels.mix import Mixture
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.kernels.scaling import unit_rows
 from klsnmf.metrics import accuracy, nmi
-from klsnmf.solve.starts import factors_of_labels, how_many_starts, starts
+from klsnmf.solve.solution import factors_of_labels
+from klsnmf.solve.starts import how_many_starts, starts
 
 ROWS = Path("docs/results/ablation.csv")
 PAGE = Path("docs/results/ablation.md")

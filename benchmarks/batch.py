@@ -16,17 +16,17 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import path
 from klsnmf.grams import DenseGram
-from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF, SymmetricKLSNMF
+from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity, Step
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors
 
 THREADS = 2
 
-MODELS = {
-    "paper": KLSNMF,
-    "soft": SymmetricKLSNMF,
-    "exact": ExactKLSNMF,
-    "auto's first phase": LSNMF,
+STEPS = {
+    "paper": PRINTED,
+    "soft": SYMMETRIC,
+    "exact": EXACT,
+    "auto's first phase": FREE,
 }
 
 
@@ -83,7 +83,7 @@ def random_starts(n: int, k: int, fits: int) -> list[dict[str, Any]]:
 
 
 def batch_seconds(
-    K: Any, model: Any, k: int, lams: Any, iterations: int, repeats: int
+    K: Any, step: Step, k: int, lams: Any, iterations: int, repeats: int
 ) -> tuple[float, float]:
     """Seconds of a fit-iteration in the batch, and the share of the products; best of several."""
     starts = random_starts(len(K), k, len(lams))
@@ -91,7 +91,9 @@ def batch_seconds(
     for _ in range(repeats):
         gram = TimedGram(K)
         start = time.perf_counter()
-        solve([model(gram, lam) for lam in lams], starts, max_iter=iterations, tol=0)
+        solve(
+            [LocalSimilarity(gram, lam, step) for lam in lams], starts, max_iter=iterations, tol=0
+        )
         seconds = time.perf_counter() - start
         found.append((seconds / iterations / len(lams), gram.seconds / seconds))
     return min(found)
@@ -131,9 +133,9 @@ def run(quick: bool) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     with threadpool_limits(THREADS):
-        for name, model in MODELS.items():
+        for name, step in STEPS.items():
             literal = literal_seconds(K, k, 1e-3, 5 if quick else 15)
-            mine, share = batch_seconds(K, model, k, lams, 10 if quick else 30, 1 if quick else 3)
+            mine, share = batch_seconds(K, step, k, lams, 10 if quick else 30, 1 if quick else 3)
             bare = bare_seconds(K, len(lams) * k) / len(lams)
             lines.append(
                 f"| {name} | {1e3 * mine:.2f} | {1e3 * bare:.2f} | {1e3 * literal:.0f} | "

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf.grams import DenseGram, DeviceGram
-from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF
+from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, LocalSimilarity, Step
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors
 
 from .batch import kernel_matrix
 
 SAMPLES, CLUSTERS, ITERATIONS, TURNS = 4000, 10, 10, 7
-MODELS = {"soft": LSNMF, "exact": ExactKLSNMF, "paper": KLSNMF}
+STEPS = {"soft": FREE, "exact": EXACT, "paper": PRINTED}
 
 
-def seconds(gram: DenseGram, model: Any, fits: int) -> float:
+def seconds(gram: DenseGram, step: Step, fits: int) -> float:
     """An iteration of so many fits side by side."""
     rng = np.random.RandomState(0)
     starts = []
@@ -34,7 +33,7 @@ def seconds(gram: DenseGram, model: Any, fits: int) -> float:
         starts.append({"W": gram.hold(W), "G": gram.hold(G)})
     begin = time.perf_counter()
     # The loss of every iteration is a number of the host: a device has done its work by then.
-    solve([model(gram, 1e-3)] * fits, starts, max_iter=ITERATIONS, tol=0)
+    solve([LocalSimilarity(gram, 1e-3, step)] * fits, starts, max_iter=ITERATIONS, tol=0)
     return (time.perf_counter() - begin) / ITERATIONS
 
 
@@ -52,9 +51,9 @@ def run(device: str, threads: int) -> list[str]:
     ]
     torch.set_num_threads(threads)
     with threadpool_limits(threads):
-        for name, model in MODELS.items():
+        for name, step in STEPS.items():
             for fits in (1, 16):
-                turns = np.array([[seconds(g, model, fits) for g in grams] for _ in range(TURNS)])
+                turns = np.array([[seconds(g, step, fits) for g in grams] for _ in range(TURNS)])
                 numpy_ms, torch_ms = 1e3 * np.median(turns, axis=0)
                 ratio = np.median(turns[:, 1] / turns[:, 0])
                 lines.append(f"| {name} | {fits} | {numpy_ms:.1f} | {torch_ms:.1f} | {ratio:.2f} |")

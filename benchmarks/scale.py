@@ -38,7 +38,7 @@ from klsnmf.kernels.engines import locate
 from klsnmf.kernels.functions import KERNELS
 from klsnmf.kernels.tiles import KernelTiles
 from klsnmf.metrics import accuracy, nmi
-from klsnmf.models import LSNMF
+from klsnmf.models.ls_nmf import FREE, LocalSimilarity
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors
 
@@ -225,7 +225,7 @@ def product_seconds(n: int, k: int = 20) -> Products:
         (
             best(lambda: K.K @ V[0], 2),
             best(lambda: K.multiply(V, out), 2),
-            iteration_seconds([LSNMF(K, 1e-4)], [{"W": W, "G": G}], 6),
+            iteration_seconds([LocalSimilarity(K, 1e-4, FREE)], [{"W": W, "G": G}], 6),
         )
         for _ in range(max(4, 2_000_000 // n))
     ]
@@ -285,7 +285,9 @@ def dask(n: int) -> Iterator[str]:
         def tick(progress: Any) -> None:
             ticks.append(time.perf_counter())
 
-        solved = solve([LSNMF(K, 1e-4)], [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick)
+        solved = solve(
+            [LocalSimilarity(K, 1e-4, FREE)], [{"W": W, "G": G}], max_iter=6, tol=0, callback=tick
+        )
         seconds.setdefault(where, []).extend(np.diff(ticks))
         found[where] = solved[0].labels
 

@@ -5,10 +5,10 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval
 
+from klsnmf.core.arithmetic import dot, flushed, inner, scaled, square
 from klsnmf.estimators.factorization import Factorization
 from klsnmf.grams import Data
-from klsnmf.models import NMF
-from klsnmf.models.base import dot, flushed, inner, scaled, square
+from klsnmf.models.nmf import NMF
 
 
 # The mathematics: ‖X - GFᵀ‖² + β(‖G‖² + ‖F‖²) over G, F ≥ 0.

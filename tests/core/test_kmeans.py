@@ -124,7 +124,7 @@ def test_what_is_no_array_too_narrow_or_too_long_goes_one_by_one(monkeypatch):
     monkeypatch.setattr(lloyd, "kmeans_side_by_side", None)  # not called
     assert not list(kmeans_labels(X, 3, []))
     assert len(list(kmeans_labels(X[:, :7], 3, SEEDS))) == len(SEEDS)
-    monkeypatch.setattr(lloyd, "_PART", 45)
+    monkeypatch.setattr(lloyd, "PART", 45)
     np.testing.assert_array_equal(list(kmeans_labels(sparse.csr_array(X), 3, SEEDS)), expected)
-    monkeypatch.setattr(lloyd, "_PART", 44)
+    monkeypatch.setattr(lloyd, "PART", 44)
     assert len(list(kmeans_labels(X, 3, SEEDS))) == len(SEEDS)

@@ -19,8 +19,8 @@ from klsnmf.kernels.mix import explained, most_explained
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.kernels.scaling import choose_row_norm
 from klsnmf.metrics import accuracy
-from klsnmf.solve.loop import Status
 from klsnmf.solve.phases import FINALISTS, Problem, best_by_lam, choose_phases, chosen
+from klsnmf.solve.solution import Status
 from klsnmf.solve.starts import how_many_starts, starts
 
 from ..naive import mixing as naive

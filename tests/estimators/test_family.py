@@ -10,13 +10,20 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
-from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans, models
+from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans
+from klsnmf.core.arithmetic import unit_columns
 from klsnmf.estimators.labels import read_labels
 from klsnmf.grams import Data, DenseGram, LowRankGram
 from klsnmf.kernels.neighbors import Graph, binary_graph
 from klsnmf.metrics import accuracy
-from klsnmf.models import State
-from klsnmf.models.base import unit_columns
+from klsnmf.models.base import State
+from klsnmf.models.gnmf import GraphNMF
+from klsnmf.models.kernel_kmeans import Lloyd
+from klsnmf.models.ls_nmf import FREE, LocalSimilarity
+from klsnmf.models.nmf import NMF, WeightedNMF
+from klsnmf.models.onmf import OrthogonalNMF
+from klsnmf.models.rmnmf import RobustNMF
+from klsnmf.models.semi_nmf import SemiNonnegative
 from klsnmf.solve.loop import solve
 
 from ..helpers import blobs
@@ -54,7 +61,7 @@ def gaps(shape, seed):
 
 
 def wnmf_of(X, M):
-    return models.WNMF(Data(M * X), M, float(np.sum(M * X**2)))
+    return WeightedNMF(Data(M * X), M, float(np.sum(M * X**2)))
 
 
 def graph_of(n, seed):
@@ -79,7 +86,7 @@ close = {"rtol": 1e-8, "atol": 1e-10}
 def test_nmf_and_wnmf(seed):
     X, G, F = problem(seed)
     ones, s = np.ones_like(X), state(X, G, F)
-    plain = models.NMF(Data(X))
+    plain = NMF(Data(X))
     np.testing.assert_allclose(plain.update_G(s), naive.wnmf_G(X, ones, G, F), **close)
     np.testing.assert_allclose(plain.update_F(s), naive.wnmf_F(X, ones, G, F), **close)
     assert plain.loss(s) == pytest.approx(naive.wnmf_objective(X, ones, G, F), rel=1e-8)
@@ -96,7 +103,7 @@ def test_onmf(seed):
     X, G, F = problem(seed)
     k = G.shape[1]
     S = np.random.default_rng(seed).random((k, k))
-    model, s = models.ONMF(Data(X)), state(X, G, F, S=S)
+    model, s = OrthogonalNMF(Data(X)), state(X, G, F, S=S)
     np.testing.assert_allclose(model.update_G(s), naive.onmf_G(X, G, F, S), **close)
     np.testing.assert_allclose(model.update_F(s), naive.onmf_F(X, G, F, S), **close)
     np.testing.assert_allclose(model.update_S(s), naive.onmf_S(X, G, F, S), **close)
@@ -110,7 +117,7 @@ def test_onmf(seed):
 def test_semi_nmf(seed):
     X, G, F = problem(seed, signed=True)
     F = np.random.default_rng(seed).normal(size=F.shape)
-    model, s = models.SemiNMF(Data(X)), state(X, G, F)
+    model, s = SemiNonnegative(Data(X)), state(X, G, F)
     np.testing.assert_allclose(model.update_G(s), naive.semi_G(X, G, F), **close)
     # F itself depends on the rounding of (GᵀG)⁻¹ where columns of G are nearly alike; GFᵀ does not.
     np.testing.assert_allclose(
@@ -124,7 +131,7 @@ def test_gnmf(seed, alpha):
     X, G, F = problem(seed)
     F[0] += 0.1  # no column without length
     A, graph = graph_of(len(X), seed)
-    model, s = models.GNMF(Data(X), graph, alpha), state(X, G, F, AG=A @ G)
+    model, s = GraphNMF(Data(X), graph, alpha), state(X, G, F, AG=A @ G)
     length = np.linalg.norm(F, axis=0)
     printed = naive.gnmf_G_at_unit_length(X, A, alpha, G * length, F / length)
     np.testing.assert_allclose(model.update_G(s) * length, printed, rtol=1e-8, atol=1e-10)
@@ -139,7 +146,7 @@ def test_cnmf_is_signed_ls_nmf_on_nonnegative_kernels(seed):
     X, _, _ = problem(seed)
     K, rng = X @ X.T, np.random.default_rng(seed)
     W, G = rng.random((2, len(X), 3))
-    model, s = models.LSNMF(DenseGram(K)), State(W=W, G=G, KW=K @ W, KG=K @ G)
+    model, s = LocalSimilarity(DenseGram(K), 0.0, FREE), State(W=W, G=G, KW=K @ W, KG=K @ G)
     np.testing.assert_allclose(model.update_W(s), naive.cnmf_W(K, W, G), **close)
     np.testing.assert_allclose(model.update_G(s), naive.cnmf_G(K, W, G), **close)
 
@@ -151,7 +158,7 @@ def test_cnmf_of_signed_samples(seed):
     X, _, _ = problem(seed, signed=True)
     K, rng = X @ X.T, np.random.default_rng(seed)
     W, G = rng.random((2, len(X), 3))
-    model = models.SignedLSNMF(DenseGram(K))
+    model = LocalSimilarity(DenseGram(K), 0.0, FREE)
     s = State(W=W, G=G, KW=K @ W, KG=K @ G, PW=np.maximum(K, 0) @ W)
     np.testing.assert_allclose(model.update_G(s), naive.cnmf_G(K, W, G), **close)
     np.testing.assert_allclose(
@@ -204,7 +211,7 @@ def test_kernel_kmeans_is_lloyd_with_distances_written_out(seed):
     G = np.eye(3)[labels]
     for iterations in (1, 2, 5):
         start = {"W": G / G.sum(axis=0), "G": G}
-        model = models.KernelKMeans(DenseGram(K))
+        model = Lloyd(DenseGram(K))
         (solution,) = solve([model], [start], max_iter=iterations, tol=0)
         expected = naive.kernel_kmeans(K, labels, 3, iterations)
         np.testing.assert_array_equal(solution.factors["G"].argmax(axis=1), expected)
@@ -223,7 +230,7 @@ def test_kernel_kmeans_of_the_linear_kernel_is_kmeans():
 def test_kernel_kmeans_fills_an_empty_cluster():
     X, y = blobs(30, 3, 6, 0)
     G = np.eye(3)[np.where(y == 2, 0, y)]
-    model = models.KernelKMeans(DenseGram(X @ X.T))
+    model = Lloyd(DenseGram(X @ X.T))
     (solution,) = solve([model], [{"W": G / 30, "G": G}], max_iter=20, tol=0)
     assert set(solution.labels) == {0, 1, 2}
 
@@ -238,13 +245,13 @@ def test_steps_that_never_raise_the_objective(seed, alpha):
     A, graph = graph_of(len(X), seed)
     M = gaps(X.shape, seed)
     for model, data in [
-        (models.NMF(Data(X)), X),
+        (NMF(Data(X)), X),
         (wnmf_of(X, M), M * X),
-        (models.SemiNMF(Data(X - 0.4)), X - 0.4),
-        (models.GNMF(Data(X), graph, alpha), X),
+        (SemiNonnegative(Data(X - 0.4)), X - 0.4),
+        (GraphNMF(Data(X), graph, alpha), X),
     ]:
         s = state(data, G, F, AG=A @ G)
-        if isinstance(model, models.SemiNMF):
+        if isinstance(model, SemiNonnegative):
             s = state(data, G, model.update_F(s))
         old = model.loss(s)
         for _ in range(3):
@@ -263,7 +270,7 @@ def test_semi_nmf_descends_in_single_precision_where_columns_of_G_are_alike(seed
     X, G, F = (M.astype(np.float32) for M in problem(seed, signed=True, k=4))
     G[:, 2] = G[:, 0] + G[:, 1]
     G[:, 3] = 0
-    model = models.SemiNMF(Data(X))
+    model = SemiNonnegative(Data(X))
     s = state(X, G, model.update_F(state(X, G, F)))
     assert model.loss(s) <= (1 + 1e-3) * np.sum(X**2)
     old = model.loss(s)
@@ -281,7 +288,7 @@ def test_semi_nmf_descends_in_single_precision_where_columns_of_G_are_alike(seed
 def test_the_S_step_of_onmf_never_raises_the_objective(seed):
     X, G, F = problem(seed)
     S = np.random.default_rng(seed).random((G.shape[1],) * 2)
-    model = models.ONMF(Data(X))
+    model = OrthogonalNMF(Data(X))
     new = model.update_S(state(X, G, F, S=S))
     old = naive.onmf_objective(X, G, F, S)
     assert falls(naive.onmf_objective(X, G, F, new), old, model.scale)
@@ -291,7 +298,7 @@ def test_the_S_step_of_onmf_never_raises_the_objective(seed):
 def test_kernel_kmeans_descends_on_a_definite_kernel(seed):
     X = np.random.default_rng(seed).random((40, 3))
     G = np.eye(4)[np.random.default_rng(seed).integers(4, size=40)]
-    model = models.KernelKMeans(DenseGram(naive_kernel.rbf(X, 0.5)))
+    model = Lloyd(DenseGram(naive_kernel.rbf(X, 0.5)))
     (solution,) = solve([model], [{"W": G / 10, "G": G}], max_iter=20, tol=0)
     assert np.all(np.diff(solution.history["objective"]) <= 1e-9)
 
@@ -310,17 +317,17 @@ def test_zero_stays_zero_and_nothing_becomes_nan(seed):
         M = gaps(X.shape, seed).astype(dtype)
         M[1] = 0
         for model in (
-            models.NMF(Data(X)),
-            models.WNMF(Data(M * X), M, float(np.sum(M * X**2))),
-            models.ONMF(Data(X)),
-            models.SemiNMF(Data(X)),
-            models.GNMF(Data(X), graph, 1.0),
+            NMF(Data(X)),
+            WeightedNMF(Data(M * X), M, float(np.sum(M * X**2))),
+            OrthogonalNMF(Data(X)),
+            SemiNonnegative(Data(X)),
+            GraphNMF(Data(X), graph, 1.0),
         ):
             for name in model.factors:
                 new = getattr(model, f"update_{name}")(s)
                 assert np.isfinite(new).all()
                 assert new.dtype == dtype
-                if not (name == "F" and isinstance(model, models.SemiNMF)):
+                if not (name == "F" and isinstance(model, SemiNonnegative)):
                     assert not new[getattr(s, name) == 0].any()
 
 
@@ -451,12 +458,12 @@ def test_a_batch_is_its_fits_one_by_one(name):
     X = X / 10
     _, graph = graph_of(40, 0)
     model = {
-        "nmf": models.NMF(Data(X)),
+        "nmf": NMF(Data(X)),
         "wnmf": wnmf_of(X, gaps(X.shape, 0)),
-        "onmf": models.ONMF(Data(X)),
-        "semi-nmf": models.SemiNMF(Data(X)),
-        "gnmf": models.GNMF(Data(X), graph, 0.1),
-        "rmnmf": models.RMNMF(Data(X), graph, 0.1),
+        "onmf": OrthogonalNMF(Data(X)),
+        "semi-nmf": SemiNonnegative(Data(X)),
+        "gnmf": GraphNMF(Data(X), graph, 0.1),
+        "rmnmf": RobustNMF(Data(X), graph, 0.1),
     }[name]
     pairs = [problem(seed, n=40, p=6, k=3)[1:] for seed in range(4)]
     starts = [model.start(G, F) for G, F in pairs]

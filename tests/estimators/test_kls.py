@@ -15,7 +15,8 @@ from klsnmf.grams import SparseGram
 from klsnmf.grams.normalized import spectral_embedding
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy
-from klsnmf.solve.starts import factors_of_labels, random_factors, starts
+from klsnmf.solve.solution import factors_of_labels
+from klsnmf.solve.starts import random_factors, starts
 
 from ..naive import klsnmf as naive
 

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, datasets, path
 from klsnmf.grams import DenseGram, diffuse
 from klsnmf.solve.phases import best_by_lam
-from klsnmf.solve.starts import factors_of_labels
+from klsnmf.solve.solution import factors_of_labels
 
 from ..helpers import blobs
 

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from klsnmf import RMNMF, SemiNMF, models
+from klsnmf import RMNMF, SemiNMF
 from klsnmf.grams import Data
 from klsnmf.metrics import accuracy
-from klsnmf.models import State
-from klsnmf.models.rmnmf import polar
-from klsnmf.solve.loop import Status, solve
+from klsnmf.models.base import State
+from klsnmf.models.rmnmf import RobustNMF, polar
+from klsnmf.solve.loop import solve
+from klsnmf.solve.solution import Status
 
 from ..helpers import blobs
 from ..naive import family as naive
@@ -58,7 +59,7 @@ def test_rmnmf(case, alpha, iterations):
     X, y = samples(case)
     k = y.max() + 1
     A, graph = graph_of(20, 0)
-    model = models.RMNMF(Data(X), graph, alpha)
+    model = RobustNMF(Data(X), graph, alpha)
     solution = run(model, np.eye(k)[y], np.ones((X.shape[1], k)), max_iter=iterations)
     truth = naive.rmnmf(X, A, alpha, y, k, iterations)
     s = State(**solution.factors)
@@ -76,7 +77,7 @@ def test_rmnmf(case, alpha, iterations):
 @pytest.mark.parametrize("rows", [1, 3, 20])
 def test_the_residual_is_the_same_in_blocks_of_any_size(rows, monkeypatch):
     X, y = samples("plain")
-    model = models.RMNMF(Data(X), graph_of(20, 0)[1], 0.1)
+    model = RobustNMF(Data(X), graph_of(20, 0)[1], 0.1)
     s = State(**run(model, np.eye(3)[y], np.ones((6, 3)), max_iter=5).factors)
     monkeypatch.setattr("klsnmf.models.rmnmf.BLOCK", 6 * (rows - 1))
     error = np.linalg.norm(X - s.G @ s.F.T - model.E(s)) / np.linalg.norm(X)
@@ -86,7 +87,7 @@ def test_the_residual_is_the_same_in_blocks_of_any_size(rows, monkeypatch):
 
 def test_the_large_factors_are_renewed_in_place():
     X, y = samples("plain")
-    model = models.RMNMF(Data(X), graph_of(20, 0)[1], 0.1)
+    model = RobustNMF(Data(X), graph_of(20, 0)[1], 0.1)
     solution = run(model, np.eye(3)[y], np.ones((6, 3)), max_iter=4)
     large = {name for name, value in solution.factors.items() if value.shape == X.shape}
     assert large == {"Q", "D", "R"}
@@ -96,7 +97,7 @@ def test_the_large_factors_are_renewed_in_place():
 
 def test_a_start_with_a_cluster_that_has_no_samples():
     X, y = samples("plain")
-    model = models.RMNMF(Data(X), graph_of(20, 0)[1], 0.1)
+    model = RobustNMF(Data(X), graph_of(20, 0)[1], 0.1)
     factors = run(model, np.eye(4)[y], np.ones((6, 4)), max_iter=20).factors
     np.testing.assert_allclose(factors["G"].T @ factors["G"], np.eye(4), atol=1e-13)
     assert all(np.isfinite(value).all() for value in factors.values())
@@ -140,7 +141,7 @@ def test_rmnmf_ends_with_its_constraints_met(alpha):
     X, y = blobs(60, 3, 9, 0)
     X = X / np.linalg.norm(X, axis=1).mean()
     _, graph = graph_of(60, 0)
-    model = models.RMNMF(Data(X), graph, alpha)
+    model = RobustNMF(Data(X), graph, alpha)
     (solution,) = solve([model], [model.start(np.eye(3)[y], X[:0].T)], max_iter=1500, tol=1e-4)
     assert solution.status is Status.CONVERGED
     assert model.residual(State(**solution.factors)) < 1e-6

@@ -314,7 +314,7 @@ def test_starts_are_bounded_by_their_work():
 @pytest.mark.parametrize("full_round", [0, np.inf])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_k_means_of_many_samples(monkeypatch, seed, full_round):
-    monkeypatch.setattr(lloyd, "_PART", 300)
+    monkeypatch.setattr(lloyd, "PART", 300)
     monkeypatch.setattr(lloyd, "_FULL_ROUND", full_round)
     X, y = clear(seed, n=2000, k=15, p=20)
     fitted = kmeans(X, 15, seed)

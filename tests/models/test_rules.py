@@ -8,18 +8,8 @@ from scipy import sparse
 
 from klsnmf.grams import DenseGram
 from klsnmf.kernels.neighbors import Graph
-from klsnmf.models import (
-    GLSNMF,
-    KLSNMF,
-    LSNMF,
-    ExactKLSNMF,
-    SignedExactKLSNMF,
-    SignedKLSNMF,
-    SignedLSNMF,
-    State,
-    SymmetricGLSNMF,
-    SymmetricKLSNMF,
-)
+from klsnmf.models.base import State
+from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
 
 from ..naive import klsnmf as naive
 
@@ -53,6 +43,13 @@ def state(K, W, G, graph=None):
     return s
 
 
+def gram(K, signed=False):
+    """K as a Gram; where nothing in it is negative, it can be taken as signed all the same."""
+    made = DenseGram(K)
+    made.nonnegative = made.nonnegative and not signed
+    return made
+
+
 def weights(n, seed):
     rng = np.random.default_rng(seed)
     A = np.triu(rng.random((n, n)) < 0.4, 1).astype(float)
@@ -75,22 +72,23 @@ def falls(new, old, size):
 
 
 @pytest.mark.parametrize(
-    ("model", "update_W", "update_G", "signed"),
+    ("step", "update_W", "update_G", "signed"),
     [
-        (KLSNMF, naive.update_W, naive.update_G_printed, False),
-        (SymmetricKLSNMF, naive.update_W, naive.update_G_symmetric, False),
-        (LSNMF, naive.update_W, naive.update_G_free, False),
-        (ExactKLSNMF, naive.update_W, naive.update_G_exact, False),
-        (SignedKLSNMF, naive.update_W_signed, naive.update_G_signed, True),
-        (SignedLSNMF, naive.update_W_signed, naive.update_G_free_signed, True),
-        (SignedExactKLSNMF, naive.update_W_signed, naive.update_G_exact, True),
+        (PRINTED, naive.update_W, naive.update_G_printed, False),
+        (SYMMETRIC, naive.update_W, naive.update_G_symmetric, False),
+        (FREE, naive.update_W, naive.update_G_free, False),
+        (EXACT, naive.update_W, naive.update_G_exact, False),
+        (SYMMETRIC, naive.update_W_signed, naive.update_G_signed, True),
+        (FREE, naive.update_W_signed, naive.update_G_free_signed, True),
+        (EXACT, naive.update_W_signed, naive.update_G_exact, True),
     ],
+    ids=lambda value: getattr(value, "__name__", None),
 )
 @given(seed=seeds, lam=lams)
 @settings(max_examples=40, deadline=None)
-def test_a_step_is_the_formula(model, update_W, update_G, signed, seed, lam):
+def test_a_step_is_the_formula(step, update_W, update_G, signed, seed, lam):
     K, W, G = problem(seed, signed)
-    m, s = model(DenseGram(K), lam), state(K, W, G)
+    m, s = LocalSimilarity(gram(K, signed), lam, step), state(K, W, G)
     if G.any(axis=0).all():  # an empty column begins anew, which the formula does not know
         np.testing.assert_allclose(m.update_W(s), update_W(K, W, G, lam), rtol=1e-9, atol=1e-140)
     size = np.trace(K) + naive.objective(K, W, G, 0)
@@ -105,18 +103,19 @@ def test_a_step_is_the_formula(model, update_W, update_G, signed, seed, lam):
 
 
 @pytest.mark.parametrize(
-    ("model", "update_G"),
+    ("step", "update_G"),
     [
-        (GLSNMF, naive.update_G_graph_printed),
-        (SymmetricGLSNMF, naive.update_G_graph),
+        (PRINTED, naive.update_G_graph_printed),
+        (SYMMETRIC, naive.update_G_graph),
     ],
+    ids=["printed", "symmetric"],
 )
 @given(seed=seeds, lam=lams, gamma=st.sampled_from([0.0, 0.1, 10.0]))
 @settings(max_examples=40, deadline=None)
-def test_a_step_with_a_graph_is_the_formula(model, update_G, seed, lam, gamma):
+def test_a_step_with_a_graph_is_the_formula(step, update_G, seed, lam, gamma):
     K, W, G = problem(seed)
     A = weights(len(K), seed)
-    m = model(DenseGram(K), lam, graph=Graph(sparse.csr_array(A)), gamma=gamma)
+    m = LocalSimilarity(gram(K), lam, step, Graph(sparse.csr_array(A)), gamma)
     s = state(K, W, G, A)
     np.testing.assert_allclose(m.update_G(s), update_G(K, W, G, lam, A, gamma), rtol=1e-9)
     loss = naive.objective(K, W, G, lam) + gamma * naive.laplacian_term(A, G)
@@ -127,12 +126,14 @@ def test_a_step_with_a_graph_is_the_formula(model, update_G, seed, lam, gamma):
 @settings(max_examples=30, deadline=None)
 def test_signed_rules_are_the_plain_ones_where_nothing_is_negative(seed, lam):
     K, W, G = problem(seed)
-    gram, s = DenseGram(K), state(K, W, G)
-    for plain, signed in [(LSNMF, SignedLSNMF), (SymmetricKLSNMF, SignedKLSNMF)]:
-        for update in ("update_W", "update_G"):
-            np.testing.assert_allclose(
-                getattr(signed(gram, lam), update)(s), getattr(plain(gram, lam), update)(s)
-            )
+    s = state(K, W, G)
+    for step in (FREE, SYMMETRIC, EXACT):
+        plain = LocalSimilarity(gram(K), lam, step)
+        signed = LocalSimilarity(gram(K, signed=True), lam, step)
+        assert signed.signed
+        assert not plain.signed
+        np.testing.assert_allclose(signed.update_W(s), plain.update_W(s))
+        np.testing.assert_allclose(signed.update_G(s), plain.update_G(s))
 
 
 @given(seed=seeds, lam=lams)
@@ -140,36 +141,39 @@ def test_signed_rules_are_the_plain_ones_where_nothing_is_negative(seed, lam):
 def test_without_weight_the_graph_does_not_matter(seed, lam):
     K, W, G = problem(seed)
     A = weights(len(K), seed)
-    graph, gram, s = Graph(sparse.csr_array(A)), DenseGram(K), state(K, W, G, A)
-    for plain, tied in [(KLSNMF, GLSNMF), (SymmetricKLSNMF, SymmetricGLSNMF)]:
-        with_graph = tied(gram, lam, graph=graph, gamma=0.0)
-        np.testing.assert_array_equal(with_graph.update_G(s), plain(gram, lam).update_G(s))
-        assert with_graph.loss(s) == plain(gram, lam).loss(s)
+    graph, s = Graph(sparse.csr_array(A)), state(K, W, G, A)
+    for step in (PRINTED, SYMMETRIC):
+        plain = LocalSimilarity(gram(K), lam, step)
+        tied = LocalSimilarity(gram(K), lam, step, graph, 0.0)
+        np.testing.assert_array_equal(tied.update_G(s), plain.update_G(s))
+        assert tied.loss(s) == plain.loss(s)
 
 
 @given(seed=seeds)
 @settings(max_examples=30, deadline=None)
 def test_distances_without_forming_them(seed):
     K, V, _ = problem(seed, signed=seed % 2 == 0)
-    gram = DenseGram(K)
+    made = gram(K)
     DV = naive.distances(K) @ V
     size = np.abs(K).max() * np.abs(V).sum()
-    np.testing.assert_allclose(gram.distances(V, K @ V), DV, rtol=1e-9, atol=1e-12 * size)
-    np.testing.assert_allclose(gram.distances(V, K @ V, 3.0), 3 * DV, rtol=1e-9, atol=1e-11 * size)
+    np.testing.assert_allclose(made.distances(V, K @ V), DV, rtol=1e-9, atol=1e-12 * size)
+    np.testing.assert_allclose(made.distances(V, K @ V, 3.0), 3 * DV, rtol=1e-9, atol=1e-11 * size)
 
 
 # ---------------------------------------------------------------------- theorems
 
 
 @pytest.mark.parametrize(
-    ("model", "signed"), [(LSNMF, False), (KLSNMF, False), (SignedLSNMF, True)]
+    ("step", "signed"),
+    [(FREE, False), (PRINTED, False), (FREE, True)],
+    ids=["free", "printed", "signed"],
 )
 @given(seed=seeds, lam=lams)
 @settings(max_examples=150, deadline=None)
-def test_the_W_step_never_raises_the_objective(model, signed, seed, lam):
+def test_the_W_step_never_raises_the_objective(step, signed, seed, lam):
     """thm_convergence_W, for any λ, and for an indefinite K ≥ 0 too."""
     K, W, G = problem(seed, signed)
-    m = model(DenseGram(K), lam)
+    m = LocalSimilarity(gram(K, signed), lam, step)
     for _ in range(3):
         W_new = m.update_W(state(K, W, G))
         old = naive.objective(K, W, G, lam)
@@ -177,23 +181,23 @@ def test_the_W_step_never_raises_the_objective(model, signed, seed, lam):
         W = W_new
 
 
-@pytest.mark.parametrize(("model", "signed"), [(LSNMF, False), (SignedLSNMF, True)])
+@pytest.mark.parametrize("signed", [False, True])
 @given(seed=seeds, lam=lams)
 @settings(max_examples=100, deadline=None)
-def test_the_free_G_step_never_raises_the_objective(model, signed, seed, lam):
+def test_the_free_G_step_never_raises_the_objective(signed, seed, lam):
     K, W, G = problem(seed, signed)
-    G_new = model(DenseGram(K), lam).update_G(state(K, W, G))
+    G_new = LocalSimilarity(gram(K, signed), lam, FREE).update_G(state(K, W, G))
     old = naive.objective(K, W, G, lam)
     assert falls(naive.objective(K, W, G_new, lam), old, np.trace(K))
 
 
-@pytest.mark.parametrize(("model", "signed"), [(SymmetricKLSNMF, False), (SignedKLSNMF, True)])
+@pytest.mark.parametrize("signed", [False, True])
 @given(seed=seeds, lam=lams)
 @settings(max_examples=150, deadline=None)
-def test_the_symmetrised_G_step_never_raises_the_lagrangian(model, signed, seed, lam):
+def test_the_symmetrised_G_step_never_raises_the_lagrangian(signed, seed, lam):
     """thm_conv_G, for the multiplier that the theorem needs."""
     K, W, G = problem(seed, signed)
-    G_new = model(DenseGram(K), lam).update_G(state(K, W, G))
+    G_new = LocalSimilarity(gram(K, signed), lam, SYMMETRIC).update_G(state(K, W, G))
     new, old = lagrangian_of_symmetric_rule(K, W, G, lam, G_new)
     size = np.abs(np.trace(G.T @ K @ W)) + lam * np.trace(G.T @ naive.distances(K) @ W)
     size += np.abs(np.trace(G_new.T @ K @ W)) + lam * np.trace(G_new.T @ naive.distances(K) @ W)
@@ -208,23 +212,23 @@ def test_the_printed_G_step_can_raise_the_lagrangian():
     K = np.array([[1.0, 0.2], [0.2, 1.0]])
     W = np.array([[0.0, 0.9], [0.1, 0.4]])
     G = np.array([[0.7, 0.0], [0.6, 0.5]])
-    G_new = KLSNMF(DenseGram(K), 0.0).update_G(state(K, W, G))
+    G_new = LocalSimilarity(gram(K), 0.0, PRINTED).update_G(state(K, W, G))
     new, old = lagrangian_of_symmetric_rule(K, W, G, 0.0, G_new)
     assert new > old + 0.1 * abs(old)
-    G_new = SymmetricKLSNMF(DenseGram(K), 0.0).update_G(state(K, W, G))
+    G_new = LocalSimilarity(gram(K), 0.0, SYMMETRIC).update_G(state(K, W, G))
     new, old = lagrangian_of_symmetric_rule(K, W, G, 0.0, G_new)
     assert new <= old
 
 
-@pytest.mark.parametrize(("model", "signed"), [(ExactKLSNMF, False), (SignedExactKLSNMF, True)])
+@pytest.mark.parametrize("signed", [False, True])
 @given(seed=seeds, lam=lams)
 @settings(max_examples=100, deadline=None)
-def test_exact_steps_never_raise_the_objective(model, signed, seed, lam):
+def test_exact_steps_never_raise_the_objective(signed, seed, lam):
     K, W, G = problem(seed, signed)
     if not signed:
         K = K @ K.T  # reseeding an empty column lowers f for a positive semidefinite K
         K /= np.sqrt(np.outer(np.diag(K), np.diag(K)))
-    m = model(DenseGram(K), lam)
+    m = LocalSimilarity(gram(K, signed), lam, EXACT)
     G = m.update_G(state(K, W, G))
     old = naive.objective(K, W, G, lam)
     for _ in range(8):
@@ -243,7 +247,8 @@ def test_exact_steps_never_raise_the_objective(model, signed, seed, lam):
 def test_the_exact_G_step_is_the_best_of_all(seed, lam):
     """No G with one nonzero entry a row is better, whatever the values."""
     K, W, G = problem(seed)
-    best = naive.objective(K, W, ExactKLSNMF(DenseGram(K), lam).update_G(state(K, W, G)), lam)
+    G_best = LocalSimilarity(gram(K), lam, EXACT).update_G(state(K, W, G))
+    best = naive.objective(K, W, G_best, lam)
     rng = np.random.default_rng(seed)
     for _ in range(50):
         other = np.zeros_like(G)
@@ -259,7 +264,7 @@ def test_an_empty_column_begins_again_where_samples_are_explained_worst():
     W[:4, 0] = W[4:8, 1] = 0.25
     G = np.zeros((12, 3))
     G[:4, 0] = G[4:8, 1] = 1
-    m = ExactKLSNMF(DenseGram(K), 0.0)
+    m = LocalSimilarity(gram(K), 0.0, EXACT)
     W = m.update_W(state(K, W, G))
     assert W[:8, 2].sum() == 0
     assert W[8:, 2].sum() == 1
@@ -276,14 +281,14 @@ def test_zero_stays_zero_and_nothing_becomes_nan(seed):
         K[:, 0] = K[0] = 0  # a sample unlike all others, itself included
         W[:, rng.integers(W.shape[1])] = 0
         s = state(K, W, G)
-        for model in (LSNMF, KLSNMF, SymmetricKLSNMF, ExactKLSNMF):
+        for step in (FREE, PRINTED, SYMMETRIC, EXACT):
             for lam in (0.0, 0.1):
-                W_new = model(DenseGram(K), lam).update_W(s)
-                G_new = model(DenseGram(K), lam).update_G(s)
+                model = LocalSimilarity(gram(K), lam, step)
+                W_new, G_new = model.update_W(s), model.update_G(s)
                 assert np.isfinite(W_new).all()
                 assert np.isfinite(G_new).all()
                 assert W_new.dtype == G_new.dtype == dtype
-                if model is not ExactKLSNMF:
+                if step is not EXACT:
                     assert not W_new[W == 0].any()
                     assert not G_new[G == 0].any()
 
@@ -292,8 +297,9 @@ def test_tiny_entries_are_flushed_so_that_no_product_is_subnormal():
     K, W, G = problem(3, n=6, k=2)
     K, W, G = (M.astype(np.float32) for M in (K, W, G))
     W[0, 0] = 1e-30
-    assert SymmetricKLSNMF(DenseGram(K), 0.0).update_W(state(K, W, G))[0, 0] == 0
-    assert KLSNMF(DenseGram(K), 0.0).update_W(state(K, W, G))[0, 0] > 0  # to the letter
+    model, letter = (LocalSimilarity(gram(K), 0.0, step) for step in (SYMMETRIC, PRINTED))
+    assert model.update_W(state(K, W, G))[0, 0] == 0
+    assert letter.update_W(state(K, W, G))[0, 0] > 0
 
 
 # ---------------------------------------------------------------------- what is made once
@@ -301,7 +307,7 @@ def test_tiny_entries_are_flushed_so_that_no_product_is_subnormal():
 
 def test_what_is_made_of_a_factor_is_made_anew_when_the_factor_changes():
     K, W, G = problem(0)
-    model, s = LSNMF(DenseGram(K), 0.1), state(K, W.copy(), G)
+    model, s = LocalSimilarity(gram(K), 0.1, FREE), state(K, W.copy(), G)
     _ = model.loss(s), model.update_W(s), model.update_G(s)
     for array in (s.W, s.KW):
         np.multiply(array, 2, out=array)

@@ -18,9 +18,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from klsnmf import GLSNMF, KLSNMF, LSNMF, WNMF, models, path
+from klsnmf import GLSNMF, KLSNMF, LSNMF, WNMF, path
 from klsnmf.core.threads import threads_for
 from klsnmf.io.model_file import load, save
+from klsnmf.models.ls_nmf import LocalSimilarity
 from klsnmf.solve import checkpoint
 from klsnmf.solve.checkpoint_files import CheckpointError
 
@@ -183,7 +184,7 @@ def test_what_was_drawn_at_random_is_kept(own, n_clusters, kernel, file):
 def test_an_interrupt_in_the_middle_of_an_iteration(file, monkeypatch):
     """What is kept then is the last iteration that was complete."""
     expected = KLSNMF(K, **QUICK).fit(X)
-    update, calls = models.LSNMF.update_G, []
+    update, calls = LocalSimilarity.update_G, []
 
     def interrupting(self, state):
         calls.append(None)
@@ -191,12 +192,12 @@ def test_an_interrupt_in_the_middle_of_an_iteration(file, monkeypatch):
             raise KeyboardInterrupt
         return update(self, state)
 
-    monkeypatch.setattr(models.LSNMF, "update_G", interrupting)
+    monkeypatch.setattr(LocalSimilarity, "update_G", interrupting)
     model = KLSNMF(K, checkpoint=file, **QUICK)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
-    monkeypatch.setattr(models.LSNMF, "update_G", update)
-    assert stored(file)[1]["entries"][1]["fits"]
+    monkeypatch.setattr(LocalSimilarity, "update_G", update)
+    assert parts(stored(file)[1]["entries"][1])["fits"]
     assert_same(model.fit(X), expected)
 
 
@@ -392,9 +393,21 @@ class Evil:
         return (Path.touch, (Path("ran").resolve(),))
 
 
-def put(name, value):
+def parts(node):
+    """What a node of the text holds, of a dict as of a list."""
+    return node["dict"] if isinstance(node, dict) and "dict" in node else node
+
+
+def node_at(text, keys):
+    node = text
+    for key in keys:
+        node = parts(node)[key]
+    return node
+
+
+def put(value, *keys):
     def change(arrays, text):
-        assert name in arrays
+        name = node_at(text, keys)["array"]
         arrays[name] = value(arrays[name])
 
     return change
@@ -402,55 +415,56 @@ def put(name, value):
 
 def tell(value, *keys):
     def change(arrays, text):
-        node = text
-        for key in keys[:-1]:
-            node = node[key]
+        node = parts(node_at(text, keys[:-1]))
         assert keys[-1] in node or isinstance(node, list)
         node[keys[-1]] = value
 
     return change
 
 
-def without(name):
+def without(*keys):
     def change(arrays, text):
-        del arrays[name]
+        del arrays[node_at(text, keys)["array"]]
 
     return change
 
 
 # Entry 0 are the starts, 1 is the first phase, 2 the second.
+START_0, FIT_1, FIT_2 = (("entries", 0, "starts", 0), *(("entries", i, "fits", 0) for i in (1, 2)))
 HOSTILE = {
-    "a factor of another shape": put("2.0.W", lambda W: W[:-1]),
-    "a factor with a column more": put("2.0.G", lambda G: np.hstack([G, G])),
-    "a factor of another precision": put("2.0.W", lambda W: W.astype(np.float32)),
-    "a factor of integers": put("2.0.W", lambda W: W.astype(int)),
-    "a factor of text": put("2.0.W", lambda W: W.astype("U9")),
-    "a factor of NaN": put("2.0.W", lambda W: W * np.nan),
-    "other numbers": put("2.0.W", lambda W: W + 1),
-    "no factor": without("2.0.W"),
-    "no factors": tell([], "entries", 2, "fits", 0, "factors"),
-    "factors of another name": tell(["W", "losses"], "entries", 2, "fits", 0, "factors"),
-    "a history of another length": put("2.0.change.W", lambda values: values[:-1]),
-    "a longer history": put("2.0.losses", lambda values: np.tile(values, 50)),
-    "a history without end": put("2.0.losses", lambda values: values[:0]),
-    "a history in a square": put("2.0.losses", lambda values: values[:, None]),
-    "a place that is none": tell(99, "entries", 2, "fits", 0, "place"),
-    "a place twice": tell(1, "entries", 2, "fits", 0, "place"),
-    "a place before the first": tell(-1, "entries", 2, "fits", 0, "place"),
-    "a status that is none": tell("WON", "entries", 2, "fits", 0, "status"),
-    "an end without labels": tell("CONVERGED", "entries", 2, "fits", 0, "status"),
-    "no end": tell(None, "entries", 1, "fits", 0, "status"),
-    "a verdict of numbers": tell(5, "entries", 1, "fits", 0, "verdict"),
-    "a verdict without end": tell("x" * 10_000, "entries", 1, "fits", 0, "verdict"),
-    "labels too large": put("1.0.labels", lambda labels: labels + K),
-    "labels too small": put("1.0.labels", lambda labels: labels - K),
-    "too few labels": put("1.0.labels", lambda labels: labels[1:]),
-    "starts too large": put("0.0.labels", lambda labels: labels + K),
-    "starts too short": put("0.0.labels", lambda labels: labels[1:]),
-    "starts with columns": tell(10**12, "entries", 0, "starts", 0, "columns"),
-    "starts with a column less": tell(K + 1, "entries", 0, "starts", 0, "columns"),
-    "starts of objects": tell("object", "entries", 0, "starts", 0, "dtype"),
-    "starts of another precision": tell("float32", "entries", 0, "starts", 0, "dtype"),
+    "a factor of another shape": put(lambda W: W[:-1], *FIT_2, "factors", "W"),
+    "a factor with a column more": put(lambda G: np.hstack([G, G]), *FIT_2, "factors", "G"),
+    "a factor of another precision": put(lambda W: W.astype(np.float32), *FIT_2, "factors", "W"),
+    "a factor of integers": put(lambda W: W.astype(int), *FIT_2, "factors", "W"),
+    "a factor of text": put(lambda W: W.astype("U9"), *FIT_2, "factors", "W"),
+    "a factor of NaN": put(lambda W: W * np.nan, *FIT_2, "factors", "W"),
+    "other numbers": put(lambda W: W + 1, *FIT_2, "factors", "W"),
+    "no factor": without(*FIT_2, "factors", "W"),
+    "no factors": tell({"dict": {}}, *FIT_2, "factors"),
+    "factors of another name": lambda arrays, text: (
+        factors := parts(node_at(text, (*FIT_2, "factors")))
+    ).update(V=factors.pop("W")),
+    "a history of another length": put(lambda values: values[:-1], *FIT_2, "changes", "W"),
+    "a longer history": put(lambda values: np.tile(values, 50), *FIT_2, "losses"),
+    "a history without end": put(lambda values: values[:0], *FIT_2, "losses"),
+    "a history in a square": put(lambda values: values[:, None], *FIT_2, "losses"),
+    "a place that is none": tell(99, *FIT_2, "place"),
+    "a place twice": tell(1, *FIT_2, "place"),
+    "a place before the first": tell(-1, *FIT_2, "place"),
+    "a status that is none": tell(["WON", None, 0.0], *FIT_2, "end"),
+    "an end without labels": tell(["CONVERGED", None, 0.0], *FIT_2, "end"),
+    "no end": tell(None, *FIT_1, "end"),
+    "an end of numbers": tell(5, *FIT_1, "end"),
+    "a trouble that is none": tell(["COLLAPSED", "BAD LUCK", 0.0], *FIT_1, "end"),
+    "labels too large": put(lambda labels: labels + K, *FIT_1, "labels"),
+    "labels too small": put(lambda labels: labels - K, *FIT_1, "labels"),
+    "too few labels": put(lambda labels: labels[1:], *FIT_1, "labels"),
+    "starts too large": put(lambda labels: labels + K, *START_0, "labels"),
+    "starts too short": put(lambda labels: labels[1:], *START_0, "labels"),
+    "starts with columns": tell(10**12, *START_0, "columns"),
+    "starts with a column less": tell(K + 1, *START_0, "columns"),
+    "starts of objects": tell("object", *START_0, "dtype"),
+    "starts of another precision": tell("float32", *START_0, "dtype"),
     "no starts": tell([], "entries", 0, "starts"),
     "no threshold": tell(float("nan"), "entries", 0, "threshold"),
     "no fits": tell([], "entries", 2, "fits"),
@@ -458,15 +472,15 @@ HOSTILE = {
     "no entries in a list": tell(7, "entries"),
     "entries of no kind": tell(["starts"], "entries"),
     "another format": tell("klsnmf model", "format"),
-    "another version": tell(2, "version"),
+    "another version": tell(1, "version"),
     "no fingerprint": tell(3, "fingerprint"),
     "a generator out of place": lambda arrays, text: (
-        text.update(generator={"place": 10**9, "has_gauss": 0, "gauss": 0.0}),
-        arrays.update({"begin.generator": np.zeros(624, np.uint32)}),
+        text.update(generator={"tuple": ["MT19937", {"array": "twister"}, 10**9, 0, 0.0]}),
+        arrays.update(twister=np.zeros(624, np.uint32)),
     ),
     "a generator that is not asked for": lambda arrays, text: (
-        text.update(generator={"place": 1, "has_gauss": 0, "gauss": 0.0}),
-        arrays.update({"begin.generator": np.zeros(624, np.uint32)}),
+        text.update(generator={"tuple": ["MT19937", {"array": "twister"}, 1, 0, 0.0]}),
+        arrays.update(twister=np.zeros(624, np.uint32)),
     ),
 }
 
@@ -476,9 +490,10 @@ def second_phase(tmp_path_factory):
     """The bytes of a checkpoint in the second phase of a fit."""
     file = tmp_path_factory.mktemp("checkpoint") / "fit.npz"
     interrupted(KLSNMF(K, checkpoint=file, **QUICK), X, 25)
-    arrays, text = stored(file)
+    _, text = stored(file)
     assert len(text["entries"]) == 3
-    assert "1.0.W" not in arrays, "the second phase has its own factors"
+    factors = node_at(text, (*FIT_1, "factors"))
+    assert not parts(factors), "the second phase has its own factors"
     return file.read_bytes()
 
 
@@ -551,10 +566,12 @@ def test_what_is_no_checkpoint_is_refused(kind, file, monkeypatch, tmp_path):
 
 def test_a_header_that_promises_too_much(second_phase, file):
     file.write_bytes(second_phase)
+    _, text = stored(file)
     with zipfile.ZipFile(file) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
-    entries["2.0.W.npy"] = entries["2.0.W.npy"].replace(b"(70, 3)", b"(7e9, 3)"[:7])
-    entries["2.0.G.npy"] = entries["2.0.G.npy"].replace(b"(70, 3)", b"(70,99)")
+    W, G = (f"{node_at(text, (*FIT_2, 'factors', name))['array']}.npy" for name in "WG")
+    entries[W] = entries[W].replace(b"(70, 3)", b"(7e9, 3)"[:7])
+    entries[G] = entries[G].replace(b"(70, 3)", b"(70,99)")
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in entries.items():
             archive.writestr(name, content)

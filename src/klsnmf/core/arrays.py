@@ -83,6 +83,15 @@ def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
         )
 
 
+def require_host(X: Any, what: str, remedy: str) -> None:
+    """Refuse samples on a device."""
+    if not on_host(X):
+        raise ValueError(
+            f"{what} is for samples on the host, and X is {place(X)}: {remedy}, or give X as a "
+            "numpy array."
+        )
+
+
 def require_dense(A: Any, name: str) -> None:
     if _library(A) == "torch" and A.layout is not namespace(A).strided:
         raise ValueError(

@@ -177,10 +177,10 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
 
 #: k-means: samples and tries that tell where to begin if there are more than twice as many, the
 #: operations of a round with all of them that are not too many, and the size of a mini-batch.
-_PART = 10_000
+PART = 10_000
 
 
-_TRIES = 10
+TRIES = 10
 
 
 _FULL_ROUND = 1e9
@@ -218,10 +218,10 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
     threads = threads_for(work, allowed_threads() | {"blas": 1})
     with host, threads, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
-        if n <= 2 * _PART:
+        if n <= 2 * PART:
             return KMeans(k, n_init=n_init, random_state=seed).fit(X)
-        part = X[np.sort(np.random.RandomState(seed).permutation(n)[:_PART])]
-        tried = KMeans(k, n_init=max(_TRIES, n_init), random_state=seed).fit(part)
+        part = X[np.sort(np.random.RandomState(seed).permutation(n)[:PART])]
+        tried = KMeans(k, n_init=max(TRIES, n_init), random_state=seed).fit(part)
         options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
         if work <= _FULL_ROUND:
             return KMeans(k, **options).fit(X)
@@ -234,7 +234,7 @@ def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]: 
     With a few features there is little to multiply, and rounds one by one are as fast.
     """
     found: Sequence[Labels | None] = [None] * len(seeds)
-    if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * _PART and X.shape[1] >= _FEATURES:
+    if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * PART and X.shape[1] >= _FEATURES:
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
         yield kmeans(X, k, seed).labels_ if labels is None else labels

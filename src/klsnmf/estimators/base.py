@@ -22,10 +22,11 @@ from ..kernels.count import Evidence, gather
 from ..kernels.engines import DaskClient, locate
 from ..kernels.mix import ROUNDS, Mixture, View, matrix_of, weighted_sum
 from ..kernels.scaling import choose_row_norm, unit_of
-from ..solve.checkpoint import Journal, journal_of
-from ..solve.loop import Callback, Solution, Status
+from ..solve.checkpoint import journal_of
+from ..solve.loop import Journal, sentence
 from ..solve.phases import Problem, best_by_lam, choose_phases, chosen, collapse_lam, safe_lams
-from ..solve.starts import Start, how_many_starts, starts
+from ..solve.solution import Callback, Solution, Start, Status
+from ..solve.starts import how_many_starts, starts
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .fitted import FittedClusters
 from .validate import as_numbers, check_start
@@ -160,7 +161,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
             ]
             solutions = best_by_lam(problem, lams)
             for place, estimator in enumerate(estimators):
-                if estimator.lam == "auto" and _collapsed(solutions[place]):
+                if estimator.lam == "auto" and solutions[place].collapsed:
                     lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
             if mixture.learn(to_host(solutions[0].labels)):
                 break
@@ -169,7 +170,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
                 "The factors grew too large to compute with. Is the kernel positive "
                 "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
             )
-        collapsed = any(map(_collapsed, solutions))
+        collapsed = any(solution.collapsed for solution in solutions)
         safe = safe_lams(problem, lams, solutions) if collapsed else []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             estimator._warn(
@@ -271,15 +272,15 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
 
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
-        found = solution.n_found
-        if _collapsed(solution):
+        found, why = solution.n_found, sentence(solution, self.tol)
+        if solution.collapsed:
             # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
             advice = f"lam={0.5 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
-            message = f"lam={lam:g} is too large for this kernel: {solution.verdict}. {advice}"
+            message = f"lam={lam:g} is too large for this kernel: {why}. {advice}"
             if self.graph_weight > 0 and not safe:
                 message = (
                     f"graph_weight={self.graph_weight:g} is too large for this kernel: "
-                    f"{solution.verdict}. Lower it."
+                    f"{why}. Lower it."
                 )
         elif solution.status is Status.EXHAUSTED and self.tol > 0:
             message = (
@@ -294,7 +295,3 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         else:
             return
         warn(message)
-
-
-def _collapsed(solution: Solution) -> bool:
-    return solution.status is Status.COLLAPSED

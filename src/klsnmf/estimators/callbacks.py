@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..core.progress import observed
-from ..solve.loop import Callback, Progress
+from ..solve.solution import Callback, Progress
 
 __all__ = ["CallbackSupportMixin", "fit_task", "listener"]
 

@@ -15,7 +15,6 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 
-from .. import models
 from ..core import memory
 from ..core.types import Array, Matrix
 from ..core.warn import warn
@@ -24,7 +23,12 @@ from ..grams.graph import Graph
 from ..kernels.checks import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
 from ..kernels.scaling import in_units
-from ..solve.loop import Callback
+from ..models.gnmf import GraphNMF
+from ..models.nmf import NMF, WeightedNMF
+from ..models.onmf import OrthogonalNMF
+from ..models.rmnmf import RobustNMF
+from ..models.semi_nmf import SemiNonnegative
+from ..solve.solution import Callback
 from .factorization import Factorization, nearest_mixtures
 
 #: The unit of RMNMF's samples is at least so long, compared with the longest of them.
@@ -123,9 +127,9 @@ class WNMF(Factorization):
             )
         return self._fit(X, y, weights=weights)
 
-    def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[models.NMF, Matrix]:
+    def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[NMF, Matrix]:
         if weights is None and not has_gaps(X):
-            return models.NMF(Data(X)), X
+            return NMF(Data(X)), X
         X = dense(X)
         M = (~np.isnan(X)).astype(X.dtype)
         if weights is not None:
@@ -141,7 +145,7 @@ class WNMF(Factorization):
         size = float(np.einsum("ij,ij->", weighted.X, known, dtype=np.float64))
         # k-means knows no gaps: the mean of a feature stands in.
         means = weighted.X.sum(axis=0) / np.maximum(M.sum(axis=0), np.finfo(X.dtype).tiny)
-        return models.WNMF(weighted, M, size), np.where(M > 0, known, means)
+        return WeightedNMF(weighted, M, size), np.where(M > 0, known, means)
 
     def _warn_of_gaps(self, M: Array) -> None:
         known = M > 0
@@ -188,8 +192,8 @@ class ONMF(Factorization):
         As in :class:`WNMF`.
     """
 
-    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
-        return models.ONMF(Data(X)), X
+    def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
+        return OrthogonalNMF(Data(X)), X
 
 
 class SemiNMF(Factorization):
@@ -211,8 +215,8 @@ class SemiNMF(Factorization):
 
     signed = True
 
-    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
-        return models.SemiNMF(Data(X)), X
+    def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
+        return SemiNonnegative(Data(X)), X
 
 
 class GraphFactorization(Factorization):
@@ -292,8 +296,8 @@ class GNMF(GraphFactorization):
         find their coefficients without it.
     """
 
-    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
-        return models.GNMF(Data(X), self._graph(X), float(self.graph_weight)), X
+    def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
+        return GraphNMF(Data(X), self._graph(X), float(self.graph_weight)), X
 
 
 class RMNMF(GraphFactorization):
@@ -377,7 +381,7 @@ class RMNMF(GraphFactorization):
         least, most = float(limits.smallest_subnormal), 2.0 ** (limits.maxexp - 1)
         return min(max(unit * float(2.0 ** np.round(np.log2(typical))), least), most)
 
-    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+    def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
         n, p = X.shape
         size = 8.0 * n * min(n, p) * (4 * self.n_init + 4)
         memory.require(size, f"{self.n_init} starts of RMNMF", "Lower n_init.")
@@ -389,7 +393,7 @@ class RMNMF(GraphFactorization):
         alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
-        return models.RMNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
+        return RobustNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
 
 
 def has_gaps(X: Matrix) -> bool:

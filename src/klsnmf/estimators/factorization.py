@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from .. import models
 from ..core import memory
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.progress import steps
@@ -29,11 +28,12 @@ from ..core.types import Array, Labels, Matrix
 from ..core.warn import warn
 from ..grams.data import canonical, with_short_indices
 from ..kernels.scaling import in_units, largest_entry, moderate_unit
+from ..models.base import State
 from ..models.new_samples import NewSamples
-from ..solve.loop import Callback, Solution, Status, lowest
-from ..solve.phases import tidied
+from ..models.nmf import NMF
+from ..solve.loop import sentence
 from ..solve.race import raced
-from ..solve.starts import factors_of_labels
+from ..solve.solution import Callback, Solution, Status, factors_of_labels, lowest, tidied
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .labels import Reading, lost_with_most, read_labels
 from .validate import as_numbers
@@ -222,7 +222,7 @@ class Factorization(
             phase="steps",
         )
         best = lowest(solutions)
-        G, H = model.factorization(best.factors)
+        G, H = model.factorization(State(**best.factors))
         labels = lost_with_most(best.labels, G)
         with np.errstate(over="ignore", invalid="ignore"):
             H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
@@ -242,18 +242,18 @@ class Factorization(
         self.objective_ = float(objectives[-1])
         self.n_iter_ = best.n_iter
         self.history_ = best.history | {"objective": objectives}
-        self.verdict_ = best.verdict
+        self.verdict_ = sentence(best, self.tol)
 
     def _unit_of(self, X: Matrix) -> float:
         """A power of two in whose units the squares of X neither overflow nor vanish."""
         return moderate_unit(largest_entry(X))
 
     @abstractmethod
-    def _model(self, X: Matrix, unit: float) -> tuple[models.NMF, Matrix]:
+    def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
         """The model of X, which is given in this unit, and samples to find starts in."""
 
     def _starts(
-        self, model: models.NMF, X: Matrix, unit: float, rng: np.random.RandomState
+        self, model: NMF, X: Matrix, unit: float, rng: np.random.RandomState
     ) -> list[dict[str, Array]]:
         """Random numbers of the right size, or labels from k-means; labels are not repeated."""
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype

@@ -25,8 +25,8 @@ from ..kernels.mix import View
 from ..kernels.scaling import in_units, unit_rows
 from ..kernels.similarity import DiffusedKernel
 from ..models.new_samples import NewSamples
-from ..solve.loop import Solution
-from ..solve.phases import tidied
+from ..solve.loop import sentence
+from ..solve.solution import Solution, tidied
 from .validate import as_numbers
 from .views import KernelParameters
 
@@ -41,6 +41,7 @@ class FittedClusters(
     """Clusters known by W and a kernel on the samples of the fit."""
 
     init: Any
+    tol: float
     labels_: Labels
     W_: Array
     G_: Array
@@ -148,10 +149,10 @@ class FittedClusters(
             solution.labels,
             by_appearance=isinstance(self.init, str),
         )
-        exact = solution.history["solver"][-1] == "exact"
         KW = view.K.dot(W)
         xp = namespace(W)
-        self._new = NewSamples(W.T @ KW, xp.sum(W, axis=0), view.K.diagonal @ W, lam, exact)
+        sums, lengths = xp.sum(W, axis=0), view.K.diagonal @ W
+        self._new = NewSamples(W.T @ KW, sums, lengths, lam, solution.exact)
         # Samples that are like no cluster are put where new ones would be.
         lost = ~xp.any(G, axis=1)
         if xp.any(lost):
@@ -163,7 +164,7 @@ class FittedClusters(
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.verdict_ = solution.verdict
+        self.verdict_ = sentence(solution, self.tol)
         if self._kernel.width is not None:
             self.radius_ = self._kernel.width * self._unit
         if isinstance(self._kernel, DiffusedKernel):

@@ -11,18 +11,18 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .. import models
+from ..core.arithmetic import unit_columns
 from ..core.types import Array, Labels, Matrix
 from ..grams import LowRankGram
 from ..kernels import functions
 from ..kernels.mix import View
 from ..kernels.similarity import linear_product
-from ..models.base import unit_columns
+from ..models.kernel_kmeans import Lloyd
 from ..models.new_samples import NewSamples
-from ..solve.checkpoint import Journal
-from ..solve.loop import Callback, Solution
-from ..solve.phases import Problem
+from ..solve.loop import Journal
+from ..solve.phases import Phase, Problem
 from ..solve.race import raced
+from ..solve.solution import Callback, Solution
 from .base import LocalSimilarityNMF
 from .labels import Reading, lost_with_most, read_labels
 
@@ -287,7 +287,7 @@ class KernelKMeans(KernelMethod):
 
     def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
         problem = super()._problem(X, view, k, journal)
-        return replace(problem, phases=[("lloyd", models.KernelKMeans)])
+        return replace(problem, phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
 
     def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
         strangers = super()._keep(X, view, unit, lam, solution)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..kernels import functions
 from ..kernels.count import Evidence
-from ..solve.loop import Callback
+from ..solve.solution import Callback
 from .base import LocalSimilarityNMF
 
 
@@ -106,8 +106,8 @@ class KLSNMF(LocalSimilarityNMF):
     verbose : int, default=0
         1 prints what was chosen and why, and a line every ten iterations.
     callback : callable or None, default=None
-        Called after every iteration with a :class:`klsnmf.solve.loop.Progress`; the fit stops where
-        it is when it returns True.
+        Called after every iteration with a :class:`klsnmf.solve.solution.Progress`; the fit stops
+        where it is when it returns True.
     checkpoint : path or None, default=None
         A file to keep the state of a long fit in, from time to time and when the fit is
         interrupted or fails. The same fit, begun again, goes on from there; at the end the file is

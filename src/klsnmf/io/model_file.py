@@ -1,10 +1,8 @@
 """Models in files that are safe to load, whoever made them.
 
-A model file is a plain .npz archive: arrays, and one text in JSON, ``model``, that says how they
-belong together. Loading runs nothing from the file. It names classes, and only those in the table
-below exist for it; attributes are numbers, text, arrays and these classes. Archives are read by
-``klsnmf.core.files``, and the indices of sparse matrices are checked, because the loops that use
-them do not look.
+A model file is an archive of ``klsnmf.core.archive``, with the text ``model``. Loading runs nothing
+from the file: it names classes, and only those in the tables below exist for it; attributes are
+numbers, text, arrays and these classes.
 
 skops, the usual answer, would do the same for any estimator of scikit-learn. It trusts more than
 200 estimators and 300 functions before it is told of any, builds them through their own
@@ -14,19 +12,19 @@ them records, and needs no package.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
+from collections.abc import Mapping
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-from ..core import files
+from ..core.archive import Archive, need, refused_by
 from ..core.arrays import host_copy
+from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.kernel import LinearKernel, NearestMean
@@ -38,33 +36,6 @@ from ..kernels.mix import MixedKernel
 from ..kernels.similarity import DiffusedKernel, FittedKernel, LinkedKernel, PrecomputedKernel
 from ..methods import METHODS
 from ..models.new_samples import NewSamples
-
-FORMAT = "klsnmf model"
-VERSION = 1
-
-#: The longest text of a model, in bytes: names of columns are the most of it.
-_LONGEST_TEXT = 2**26
-
-#: Parts of estimators, by name: all are records of data.
-_RECORDS: dict[str, Any] = {
-    record.__name__: record
-    for record in (
-        Diffusion,
-        DiffusedKernel,
-        Evidence,
-        FittedKernel,
-        Grouped,
-        Largest,
-        LinearKernel,
-        LinkedKernel,
-        Links,
-        MixedKernel,
-        NearestMean,
-        NewSamples,
-        PrecomputedKernel,
-        SpectralDiffusion,
-    )
-}
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
@@ -98,134 +69,75 @@ def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
     estimator = host_copy(estimator)
     if not can_save(estimator):
         raise ModelError(f"{type(estimator).__name__} is not an estimator that can be saved.")
-    arrays: dict[str, np.ndarray] = {}
-    text = json.dumps(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "klsnmf": __version__,
-            "estimator": _encode(estimator, arrays, type(estimator).__name__),
-            "about": _encode(about, arrays, "about"),
-        }
-    )
     content = BytesIO()
-    arrays["model"] = np.frombuffer(text.encode(), np.uint8)
-    np.savez_compressed(content, allow_pickle=False, **arrays)
+    stored = {"klsnmf": __version__, "estimator": estimator, "about": about}
+    try:
+        _ARCHIVE.write(content, stored, compressed=True)
+    except ValueError as error:
+        raise ModelError(str(error)) from error
     write_whole(path, content.getbuffer())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """The estimator in a file, and what was kept with it. No code runs from the file."""
-    try:
-        arrays = files.read_npz(path)
-    except files.UnsafeFileError as error:
-        raise ModelError(
-            f"{error} It is no model of klsnmf: give the model.npz that klsnmf cluster wrote."
-        ) from error
-    try:
-        text = arrays.pop("model")
-        if text.dtype != np.uint8 or text.ndim != 1 or text.size > _LONGEST_TEXT:
-            raise ValueError("its text is not text")
-        stored = json.loads(text.tobytes())
-        if stored["format"] != FORMAT:
-            raise ValueError("its text is of another kind")
-        if stored["version"] != VERSION:
-            raise ValueError(
-                f"its format is version {stored['version']!r}, and this klsnmf knows {VERSION}"
-            )
-        estimator = _decode(stored["estimator"], arrays)
-        about = _decode(stored["about"], arrays)
-        if type(estimator) not in _ESTIMATORS.values() or not isinstance(about, dict):
-            raise ValueError("it holds no estimator")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
-        raise ModelError(
-            f"{path} is no model of klsnmf ({reason}). Give the model.npz that klsnmf cluster "
-            "wrote, or make it again."
-        ) from error
+    with refused_by(partial(_refused, path)):
+        stored = _ARCHIVE.read(path, ("estimator", "about"))
+        estimator, about = stored["estimator"], stored["about"]
+        known = type(estimator) in _ESTIMATORS.values() and isinstance(about, dict)
+        need(known, "it holds no estimator")
     return estimator, about
 
 
-def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
-    """A value as JSON; arrays are put aside and named."""
+def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
+    if isinstance(reason, UnsafeFileError):
+        return ModelError(
+            f"{reason} It is no model of klsnmf: give the model.npz that klsnmf cluster wrote."
+        )
+    return ModelError(
+        f"{path} is no model of klsnmf ({reason}). Give the model.npz that klsnmf cluster "
+        "wrote, or make it again."
+    )
 
-    def put_aside(array: np.ndarray) -> str:
-        name = f"array_{len(arrays)}"
-        arrays[name] = array
-        return name
 
-    def each(parts: dict[str, Any]) -> dict[str, Any]:
-        return {str(name): _encode(part, arrays, f"{where}.{name}") for name, part in parts.items()}
+class _ModelArchive(Archive):
+    """Knows estimators too, by their parameters and their fitted attributes."""
 
-    kind = type(value).__name__
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, np.bool_ | np.integer | np.floating | np.str_):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
-        return {"array": put_aside(value)}
-    if isinstance(value, np.ndarray) and all(isinstance(name, str) for name in value.tolist()):
-        return {"names": value.tolist()}
-    if sparse.issparse(value):
-        matrix = sparse.csr_array(value)
-        parts = [put_aside(part) for part in (matrix.data, matrix.indices, matrix.indptr)]
-        return {"sparse": parts, "shape": list(matrix.shape)}
-    if isinstance(value, list | tuple):
-        items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
-        return {"tuple": items} if isinstance(value, tuple) else items
-    if isinstance(value, dict):
-        return {"dict": each(value)}
-    if type(value) is _RECORDS.get(kind):
-        fields = [field.name for field in dataclasses.fields(value)]
-        return {"record": kind, "fields": each({name: getattr(value, name) for name in fields})}
-    if type(value) is _ESTIMATORS.get(kind):
+    def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
+        kind = type(value).__name__
+        if isinstance(value, Normalized):
+            raise ModelError(
+                "A dense kernel with diffusion=2 is asked at each step, by workers or tile by "
+                "tile, so a model file does not hold it: set diffusion=0 or 4, or n_neighbors for "
+                "a sparse kernel, and fit again."
+            )
+        if type(value) is not _ESTIMATORS.get(kind):
+            return super().encode(value, arrays, where)
         parameters = value.get_params(deep=False)
         if "engine" in parameters:  # a connection is of no use to whoever loads the model
             parameters["engine"] = None
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
-        return {"estimator": kind, "parameters": each(parameters), "fitted": each(fitted)}
-    if isinstance(value, Normalized):
-        raise ModelError(
-            "A dense kernel with diffusion=2 is asked at each step, by workers or tile by tile, so "
-            "a model file does not hold it: set diffusion=0 or 4, or n_neighbors for a sparse "
-            "kernel, and fit again."
+        where = kind if where == "estimator" else where
+        return {
+            "estimator": kind,
+            "parameters": self.encode_each(parameters, arrays, where),
+            "fitted": self.encode_each(fitted, arrays, where),
+        }
+
+    def decode(self, node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+        if not isinstance(node, dict) or "estimator" not in node:
+            return super().decode(node, arrays)
+        parameters, fitted = (
+            self.decode_each(node[part], arrays) for part in ("parameters", "fitted")
         )
-    raise ModelError(
-        f"{where} is of type {kind}, which a model file does not hold: it holds numbers, text and "
-        "arrays, no functions and no generators. Give it in another form, and fit again."
-    )
+        return _estimator(_ESTIMATORS[node["estimator"]], parameters, fitted)
 
 
-def _decode(node: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The value of a node; a ValueError, KeyError or TypeError where there is none."""
-
-    def each(parts: dict[str, Any]) -> dict[str, Any]:
-        return {name: _decode(part, arrays) for name, part in parts.items()}
-
-    if isinstance(node, list):
-        return [_decode(item, arrays) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "array" in node:
-        return arrays[node["array"]]
-    if "names" in node:
-        return np.array([str(name) for name in node["names"]], dtype=object)
-    if "sparse" in node:
-        data, indices, indptr = (arrays[name] for name in node["sparse"])
-        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(node["shape"]))
-        matrix.check_format(full_check=True)
-        return matrix
-    if "tuple" in node:
-        return tuple(_decode(item, arrays) for item in node["tuple"])
-    if "dict" in node:
-        return each(node["dict"])
-    if "record" in node:
-        return _RECORDS[node["record"]](**each(node["fields"]))
-    return _estimator(
-        _ESTIMATORS[node["estimator"]], each(node["parameters"]), each(node["fitted"])
-    )
+_ARCHIVE = _ModelArchive(
+    *("model", 1),
+    *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest, LinearKernel),
+    *(LinkedKernel, Links, MixedKernel, NearestMean, NewSamples, PrecomputedKernel),
+    SpectralDiffusion,
+)
 
 
 def _estimator(kind: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:

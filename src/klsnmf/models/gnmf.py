@@ -17,10 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+from ..core.arithmetic import column_inner, dot, flushed, scaled
 from ..core.types import Array
-from ..grams import Operator
+from ..grams.base import Operator
 from ..grams.graph import Graph
-from .base import State, column_inner, dot, flushed, scaled
+from .base import State
 from .nmf import FF, GG, NMF
 
 #: α times the mean degree up to which single precision tells fits apart.
@@ -28,7 +29,7 @@ _MOST_GRAPH = 10.0
 
 
 @dataclass(frozen=True)
-class GNMF(NMF):
+class GraphNMF(NMF):
     """h(G, F). Neither step ever raises it; α = 0 is NMF."""
 
     graph: Graph

@@ -1,29 +1,33 @@
-"""LS-NMF and KLS-NMF.
+"""LS-NMF, KLS-NMF and GLS-NMF: one problem, and four steps towards its solution.
 
     f(W, G) = ½ [tr K - 2 tr(WᵀKG) + tr(WᵀKW · GᵀG)] + λ tr(WᵀDG),    W, G ≥ 0,
 
 with D_ij = K_ii + K_jj - 2 K_ij, the squared distances in kernel space. The first part asks
 that every sample be a mixture G of k prototypes, themselves mixtures W of the samples; the
 second that samples i and j be alike, (WGᵀ)_ij large, only where they are close. LS-NMF leaves
-G free; KLS-NMF adds GᵀG = I, so that G says which cluster a sample is in.
+G free; KLS-NMF adds GᵀG = I, so that G says which cluster a sample is in. GLS-NMF adds
 
-Equation names are those of the paper. K ≥ 0 here; `signed` has the rules for any K.
+    γ/2 tr(GᵀLG),    L = Deg - A,
+
+with A the weights of a neighbour graph and Deg its degrees. That term changes with the scale of
+G, so it has a meaning only together with GᵀG = I, and the exact G step, which sets the scale at
+the end, does not apply.
+
+Equation names are those of the paper.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from ..core.arrays import namespace
-from ..core.types import Array, Labels
-from ..grams import Gram, Operator
-from .base import (
-    State,
+from ..core.arithmetic import (
     column_inner,
     dot,
     flushed,
     inner,
+    minus,
     multiplied,
     one_a_row,
     plus,
@@ -31,58 +35,115 @@ from .base import (
     sym,
     taken,
 )
-
-
-def GG(s: State) -> Array:  # (k, k)
-    """GᵀG: the loss and the next W step share it."""
-    return s.once("GG", "G", lambda: square(s.G))
-
-
-def WKW(s: State) -> Array:  # (k, k)
-    """WᵀKW: the G step and the loss share it."""
-    return s.once("WKW", "W", lambda: s.W.T @ s.KW)
+from ..core.arrays import namespace
+from ..core.types import Array, Labels
+from ..grams.base import Gram, Operator
+from ..grams.graph import DeviceGraph, Graph
+from .base import State
 
 
 @dataclass(frozen=True)
-class LSNMF:
-    """f with G free (eq_obj_lsnmf). Neither step ever raises f."""
+class LocalSimilarity:
+    """f, with the graph term where there is a graph, and the step that is taken towards its end.
+
+    A gradient is *push* minus *pull*, both nonnegative: what lowers the entries of a factor, and
+    what raises them. The rules are ratios of the two. Where K has entries of both signs, as the
+    linear kernel of signed data, K = K⁺ - K⁻, and the two parts go to the two sides, as in the
+    convex and semi-NMF of Ding, Li and Jordan (2010). That is one product more an iteration, K⁺W;
+    K⁻W = K⁺W - KW.
+    """
 
     K: Gram
-    lam: float = 0.0
+    lam: float
+    step: Step
+    graph: Graph | DeviceGraph | None = None
+    gamma: float = 0.0
 
-    factors = ("W", "G")
+    factors: ClassVar[tuple[str, ...]] = ("W", "G")
 
     @property
     def scale(self) -> float:
         return self.K.trace / 2
 
+    @property
+    def signed(self) -> bool:
+        """Whether K has negative entries."""
+        return not self.K.nonnegative
+
     def products(self) -> dict[str, tuple[Operator, str]]:
-        return {"KW": (self.K, "W"), "KG": (self.K, "G")}
+        products: dict[str, tuple[Operator, str]] = {"KW": (self.K, "W"), "KG": (self.K, "G")}
+        if self.signed:
+            products["PW"] = (self.K.positive, "W")
+        if self.graph is not None:
+            products["AG"] = (self.graph, "G")
+        return products
 
     def in_single_precision(self) -> Self:
         K = self.K.in_single_precision()
         return self if K is self.K else replace(self, K=K)
 
     def update_W(self, s: State) -> Array:
-        """eq_update_W:  W ← W ∘ √( KG / (KW·GᵀG + λDG) )."""
-        down = dot(s.KW, GG(s))
-        down += self.local(s.G, s.KG)
-        return flushed(multiplied(s.W, s.KG, down))
+        return self.step.update_W(self, s)
 
     def update_G(self, s: State) -> Array:
-        """G ← G ∘ √( KW / (G·WᵀKW + λDW) )."""
-        down = dot(s.G, WKW(s))
-        down += self.local(s.W, s.KW)
-        return flushed(multiplied(s.G, s.KW, down))
+        return self.step.update_G(self, s)
+
+    def labels(self, s: State) -> Labels:  # (n,)
+        return self.step.labels(self, s)
+
+    def runaway(self, s: State) -> bool:
+        return self.step.runaway(self, s)
 
     def loss(self, s: State) -> float:
         WKG = inner(s.W, s.KG)
         fit = self.K.trace - 2 * WKG + inner(WKW(s), GG(s))
-        return fit / 2 + (self.lam * self.K.total_distance(s.W, s.G, WKG) if self.lam else 0.0)
+        local = self.lam * self.K.total_distance(s.W, s.G, WKG) if self.lam else 0.0
+        return fit / 2 + local + self.roughness(s)
+
+    def roughness(self, s: State) -> float:
+        """γ/2 tr(GᵀLG)."""
+        if self.graph is None:
+            return 0.0
+        return self.gamma / 2 * (inner(s.G, self.graph.degrees * s.G) - inner(s.G, s.AG))
 
     def local(self, V: Array, KV: Array) -> Any:
         """λDV; a plain zero when λ is."""
         return self.K.distances(V, KV, self.lam) if self.lam else 0.0
+
+    def forces_on_W(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
+        """-∂f/∂W = KG - KW·GᵀG - λDG, as pull and push."""
+        if self.signed:
+            pull = plus(s.KG) + dot(negative_KW(s), GG(s))
+            push = minus(s.KG) + dot(s.PW, GG(s))
+        else:
+            pull, push = s.KG, dot(s.KW, GG(s))
+        push += self.local(s.G, s.KG)
+        return pull, push
+
+    def forces_on_G(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
+        """-∂f/∂G = KW - G·WᵀKW - λDW, as pull and push.
+
+        With (KW)⁺ for K⁺W entries would become zero at once where (KW)_ik < 0, and stay so.
+        """
+        if self.signed:
+            NW = negative_KW(s)
+            pull, push = s.PW + dot(s.G, s.W.T @ NW), NW + dot(s.G, s.W.T @ s.PW)
+        else:
+            pull, push = s.KW, dot(s.G, WKW(s))
+        push += self.local(s.W, s.KW)
+        return pull, push
+
+    def forces_on_orthogonal_G(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
+        """The same where GᵀG = I, so that WᵀKW·GᵀG does not change: KW - λDW - γLG."""
+        if self.signed:
+            pull, push = plus(s.KW), minus(s.KW) + self.local(s.W, s.KW)
+        else:
+            pull = s.KW
+            push = self.local(s.W, s.KW) if self.lam else namespace(s.KW).zeros_like(s.KW)
+        if self.graph is not None:
+            pull = pull + self.gamma * s.AG
+            push = push + self.gamma * self.graph.degrees * s.G
+        return pull, push
 
     def scores(self, s: State) -> Array:  # (n, k)
         """How well each prototype alone explains each sample: b_ik / √C_kk.
@@ -96,116 +157,153 @@ class LSNMF:
         b /= xp.sqrt(xp.where(C > 0, C, 1))
         return b if xp.all(C > 0) else xp.where(C > 0, b, -xp.inf)
 
-    def labels(self, s: State) -> Labels:  # (n,)
-        return namespace(s.W).argmax(self.scores(s), axis=1)
-
     def settled(self, s: State) -> bool:
         """A loss that stands still is all that is waited for."""
         return True
 
-    def runaway(self, s: State) -> str:
-        """Steps that descend stay bounded."""
-        return ""
-
-    def collapse(self, s: State) -> str:
-        """λ is too large where most samples are better off with no prototype at all."""
+    def lost(self, s: State) -> float:
+        """Where λ is too large, samples are better off with no prototype at all."""
         xp = namespace(s.W)
         known = self.K.diagonal > 0  # a sample of length zero fits no cluster whatever λ is
         if self.lam == 0 or not xp.any(known):
-            return ""
+            return 0.0
         alone = known & (xp.max(self.scores(s), axis=1) <= 0)
-        lost = int(xp.count_nonzero(alone)) / int(xp.count_nonzero(known))
-        return f"{lost:.0%} of the samples fit no cluster" if lost > 0.5 else ""
+        return int(xp.count_nonzero(alone)) / int(xp.count_nonzero(known))
 
 
-@dataclass(frozen=True)
-class KLSNMF(LSNMF):
-    """f with GᵀG = I (eq_klsnmf), by the two rules as the paper prints them."""
-
-    def update_W(self, s: State) -> Array:
-        """eq_update_W, with nothing added but a floor under the division."""
-        return multiplied(s.W, s.KG, dot(s.KW, GG(s)) + self.local(s.G, s.KG))
-
-    def update_G(self, s: State) -> Array:
-        """eq_update_G:  G ← G ∘ √( (KW + λG(GᵀDW)) / (λDW + G(GᵀKW)) )."""
-        A, B = self.attraction(s), self.repulsion(s)
-        return multiplied(s.G, A + dot(s.G, s.G.T @ B), B + dot(s.G, s.G.T @ A))
-
-    def attraction(self, s: State) -> Array:
-        """The part of -∂f/∂G that pulls entries of G up: KW."""
-        return s.KW
-
-    def repulsion(self, s: State) -> Array:
-        """The part of ∂f/∂G that pushes entries of G down: λDW."""
-        return self.local(s.W, s.KW) if self.lam else namespace(s.KW).zeros_like(s.KW)
-
-    def labels(self, s: State) -> Labels:
-        """The largest entry of a row of G, as in the paper; of the scores if the row is zero."""
-        xp = namespace(s.G)
-        return xp.where(xp.any(s.G, axis=1), xp.argmax(s.G, axis=1), super().labels(s))
-
-    def runaway(self, s: State) -> str:
-        """E = GᵀKW - λGᵀDW, the multiplier of GᵀG = I, has turned negative: G grows for ever."""
-        xp = namespace(s.G)
-        large = column_inner(s.G, s.G) > 1e6 * s.G.shape[0]
-        if xp.any(large):
-            E = column_inner(s.G, self.attraction(s) - self.repulsion(s))
-            if xp.any(large & (E < 0)):
-                return "G grows without bound"
-        return ""
+def GG(s: State) -> Array:  # (k, k)
+    """GᵀG: the loss and the next W step share it."""
+    return s.once("GG", "G", lambda: square(s.G))
 
 
-@dataclass(frozen=True)
-class SymmetricKLSNMF(KLSNMF):
-    """As KLSNMF, with the symmetric multiplier that thm_conv_G needs.
+def WKW(s: State) -> Array:  # (k, k)
+    """WᵀKW: the G step and the loss share it."""
+    return s.once("WKW", "W", lambda: s.W.T @ s.KW)
 
-    GᵀKW and GᵀDW are not symmetric, so the printed rule can raise the Lagrangian. With
-    their symmetric parts it never rises.
+
+def negative_KW(s: State) -> Array:  # (n, k)
+    """K⁻W."""
+    return plus(s.PW - s.KW)
+
+
+# ---------------------------------------------------------------------- steps
+
+
+def printed_W(f: LocalSimilarity, s: State) -> Array:
+    """eq_update_W:  W ← W ∘ √( KG / (KW·GᵀG + λDG) ), with nothing added but a floor.
+
+    It never raises f. For a K of both signs:
+    W ← W ∘ √( ((KG)⁺ + K⁻W·GᵀG) / ((KG)⁻ + K⁺W·GᵀG + λDG) ).
     """
+    return multiplied(s.W, *f.forces_on_W(s))
 
-    def update_W(self, s: State) -> Array:
-        return flushed(super().update_W(s))
 
-    def update_G(self, s: State) -> Array:
-        """G ← G ∘ √( (KW + G·sym(λGᵀDW)) / (λDW + G·sym(GᵀKW)) )."""
-        A, B = self.attraction(s), self.repulsion(s)
-        return flushed(multiplied(s.G, A + dot(s.G, sym(s.G.T @ B)), B + dot(s.G, sym(s.G.T @ A))))
+def update_W(f: LocalSimilarity, s: State) -> Array:
+    """eq_update_W, and no entry so small that products with it are slow."""
+    return flushed(printed_W(f, s))
 
-    def labels(self, s: State) -> Labels:
-        return LSNMF.labels(self, s)
+
+def free_G(f: LocalSimilarity, s: State) -> Array:
+    """G ← G ∘ √( KW / (G·WᵀKW + λDW) ): it never raises f.
+
+    For a K of both signs Ding's rule and λ:
+    G ← G ∘ √( (K⁺W + G·WᵀK⁻W) / (K⁻W + G·WᵀK⁺W + λDW) ).
+    """
+    return flushed(multiplied(s.G, *f.forces_on_G(s)))
+
+
+def printed_G(f: LocalSimilarity, s: State) -> Array:
+    """eq_update_G:  G ← G ∘ √( (KW + λG(GᵀDW)) / (λDW + G(GᵀKW)) )."""
+    A, B = f.forces_on_orthogonal_G(s)
+    return multiplied(s.G, A + dot(s.G, s.G.T @ B), B + dot(s.G, s.G.T @ A))
+
+
+def symmetric_G(f: LocalSimilarity, s: State) -> Array:
+    """G ← G ∘ √( (KW + G·sym(λGᵀDW)) / (λDW + G·sym(GᵀKW)) ).
+
+    GᵀKW and GᵀDW are not symmetric, so the printed rule can raise the Lagrangian. With their
+    symmetric parts, the multiplier that thm_conv_G needs, it never rises. For a K of both signs:
+    G ← G ∘ √( ((KW)⁺ + G·sym(GᵀB)) / (B + G·sym(Gᵀ(KW)⁺)) ),  B = (KW)⁻ + λDW.
+    """
+    A, B = f.forces_on_orthogonal_G(s)
+    return flushed(multiplied(s.G, A + dot(s.G, sym(s.G.T @ B)), B + dot(s.G, sym(s.G.T @ A))))
+
+
+def reseeded_W(f: LocalSimilarity, s: State) -> Array:
+    """eq_update_W; an empty column begins again at the sample that is explained worst.
+
+    That does not change f, as its column of G is zero, and the next G step lowers it.
+    """
+    W, xp = update_W(f, s), namespace(s.G)
+    used = xp.any(s.G, axis=0)
+    if not xp.all(used):
+        best = xp.max(f.scores(s), axis=1)
+        explained = best * xp.abs(best)  # with its sign: samples that nothing explains differ
+        worst = xp.argsort(explained - f.K.diagonal, stable=True)
+        empty = [k for k in range(W.shape[1]) if not used[k]]
+        for rank, k in enumerate(empty):
+            W[:, k] = 0
+            W[int(worst[rank]), k] = 1
+    return W
+
+
+def exact_G(f: LocalSimilarity, s: State) -> Array:
+    """G_ic = max(0, b_ic) / C_cc for c = argmax_k b_ik/√C_kk, with b and C as in `scores`.
+
+    Nonnegative orthogonal columns mean one nonzero entry a row, so G is found row by row: the
+    best column, and in it the best value. f does not change when a column of G is scaled and the
+    same column of W scaled back, so the lengths of the columns can wait until the end.
+    """
+    scores, xp = f.scores(s), namespace(s.W)
+    c = xp.argmax(scores, axis=1)
+    root_C = xp.take(xp.sqrt(column_inner(s.W, s.KW)), c)
+    best = plus(taken(scores, c)) / xp.where(root_C > 0, root_C, 1)
+    return one_a_row(s.G, c, best)
+
+
+def largest_score(f: LocalSimilarity, s: State) -> Labels:  # (n,)
+    return namespace(s.W).argmax(f.scores(s), axis=1)
+
+
+def largest_entry(f: LocalSimilarity, s: State) -> Labels:  # (n,)
+    """The largest entry of a row of G, as in the paper; of the scores if the row is zero."""
+    xp = namespace(s.G)
+    return xp.where(xp.any(s.G, axis=1), xp.argmax(s.G, axis=1), largest_score(f, s))
+
+
+def stays_bounded(f: LocalSimilarity, s: State) -> bool:
+    """Steps that descend stay bounded."""
+    return False
+
+
+def grows(f: LocalSimilarity, s: State) -> bool:
+    """E = GᵀKW - λGᵀDW, the multiplier of GᵀG = I, has turned negative: G grows for ever."""
+    xp = namespace(s.G)
+    large = column_inner(s.G, s.G) > 1e6 * s.G.shape[0]
+    if not xp.any(large):
+        return False
+    pull, push = f.forces_on_orthogonal_G(s)
+    return bool(xp.any(large & (column_inner(s.G, pull - push) < 0)))
 
 
 @dataclass(frozen=True)
-class ExactKLSNMF(LSNMF):
-    """f with GᵀG = I, its G step solved exactly: no step ever raises f.
+class Step:
+    """A rule for each factor, how labels are read, and how it is seen that numbers run away."""
 
-    Nonnegative orthogonal columns mean one nonzero entry a row, so G is found row by row:
-    the best column, and in it the best value. f does not change when a column of G is
-    scaled and the same column of W scaled back, so the lengths of the columns can wait
-    until the end.
-    """
+    update_W: Callable[[LocalSimilarity, State], Array]
+    update_G: Callable[[LocalSimilarity, State], Array]
+    labels: Callable[[LocalSimilarity, State], Labels] = largest_score
+    runaway: Callable[[LocalSimilarity, State], bool] = stays_bounded
 
-    def update_W(self, s: State) -> Array:
-        """eq_update_W; an empty column begins again at the sample that is explained worst.
 
-        That does not change f, as its column of G is zero, and the next G step lowers it.
-        """
-        W, xp = super().update_W(s), namespace(s.G)
-        used = xp.any(s.G, axis=0)
-        if not xp.all(used):
-            best = xp.max(self.scores(s), axis=1)
-            explained = best * xp.abs(best)  # with its sign: samples that nothing explains differ
-            worst = xp.argsort(explained - self.K.diagonal, stable=True)
-            empty = [k for k in range(W.shape[1]) if not used[k]]
-            for rank, k in enumerate(empty):
-                W[:, k] = 0
-                W[int(worst[rank]), k] = 1
-        return W
+#: G free (eq_obj_lsnmf): neither rule ever raises f.
+FREE = Step(update_W, free_G)
 
-    def update_G(self, s: State) -> Array:
-        """G_ic = max(0, b_ic) / C_cc for c = argmax_k b_ik/√C_kk, with b and C as in `scores`."""
-        scores, xp = self.scores(s), namespace(s.W)
-        c = xp.argmax(scores, axis=1)
-        root_C = xp.take(xp.sqrt(column_inner(s.W, s.KW)), c)
-        best = plus(taken(scores, c)) / xp.where(root_C > 0, root_C, 1)
-        return one_a_row(s.G, c, best)
+#: GᵀG = I (eq_klsnmf), by the two rules as the paper prints them.
+PRINTED = Step(printed_W, printed_G, largest_entry, grows)
+
+#: GᵀG = I, by the rule under which the Lagrangian never rises.
+SYMMETRIC = Step(update_W, symmetric_G, runaway=grows)
+
+#: GᵀG = I, the G step solved exactly: no step ever raises f.
+EXACT = Step(reseeded_W, exact_G)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.arithmetic import one_a_row, plus, taken
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
-from .base import one_a_row, plus, taken
 
 #: Sweeps over the columns at most, and the change that is none, in `coefficients`.
 _SWEEPS = 1000

@@ -9,15 +9,16 @@ The rules are those of Lee and Seung (2001), G first and then F with the new G.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
+from ..core.arithmetic import dot, flushed, inner, scaled, square, unit_columns
 from ..core.types import Array, Labels
-from ..grams import Data, Operator
-from .base import State, dot, flushed, inner, scaled, square, unit_columns
+from ..grams.base import Operator
+from ..grams.data import Data
+from .base import State
 
 
 def GG(s: State) -> Array:  # (k, k)
@@ -69,9 +70,8 @@ class NMF:
         n, p = self.X.shape
         return inner(s.G, s.XF) if n <= p else inner(s.F, s.XtG)
 
-    def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
+    def factorization(self, s: State) -> tuple[Array, Array]:
         """X ≈ G Hᵀ as two arrays of shape (n, k) and (p, k), whatever the method's factors are."""
-        s = State(**s) if isinstance(s, Mapping) else s
         return s.G, s.F
 
     def labels(self, s: State) -> Labels:  # (n,)
@@ -82,15 +82,15 @@ class NMF:
     def settled(self, s: State) -> bool:
         return True
 
-    def runaway(self, s: State) -> str:
-        return ""
+    def runaway(self, s: State) -> bool:
+        return False
 
-    def collapse(self, s: State) -> str:
-        return ""
+    def lost(self, s: State) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
-class WNMF(NMF):
+class WeightedNMF(NMF):
     """Σ_ij M_ij (X - GFᵀ)²_ij; here X holds M ∘ X, with zeros where X is not known.
 
     Neither step ever raises it. M = 1 is NMF, at a higher price.

@@ -9,16 +9,16 @@ and can raise the objective; the S step cannot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..core.arithmetic import dot, flushed, inner, multiplied, unit_columns
 from ..core.types import Array
-from .base import State, dot, flushed, inner, multiplied, unit_columns
+from .base import State
 from .nmf import FF, GG, NMF
 
 
 @dataclass(frozen=True)
-class ONMF(NMF):
+class OrthogonalNMF(NMF):
     """‖X - GSFᵀ‖² with orthogonal G and F."""
 
     factors = ("G", "F", "S")
@@ -46,6 +46,5 @@ class ONMF(NMF):
         GXF, GSF = s.G.T @ s.XF, GG(s) @ s.S @ FF(s)
         return self.X.square_sum - 2 * inner(s.S, GXF) + inner(s.S, GSF)
 
-    def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
-        s = State(**s) if isinstance(s, Mapping) else s
+    def factorization(self, s: State) -> tuple[Array, Array]:
         return s.G, s.F @ s.S.T

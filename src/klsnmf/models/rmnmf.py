@@ -26,7 +26,6 @@ w_i = min(1, 1/(μ‖q_i‖)) be the share of q_i that is no error: e_i = (1 - w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -34,10 +33,11 @@ from typing import Self
 import numpy as np
 from sklearn.utils import gen_batches
 
+from ..core.arithmetic import inner, square, unit_columns
 from ..core.types import Array
-from ..grams import Operator
+from ..grams.base import Operator
 from ..grams.graph import Graph
-from .base import State, inner, square, unit_columns
+from .base import State
 from .nmf import NMF
 
 #: How well X - GFᵀ = E and G = Z must hold at the end, relative to ‖X‖ and √k.
@@ -55,7 +55,7 @@ BLOCK = 2**15
 
 
 @dataclass(frozen=True)
-class RMNMF(NMF):
+class RobustNMF(NMF):
     """Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG). X is dense.
 
     Only lengths and angles of samples matter, so X may hold their coordinates in an orthonormal
@@ -167,8 +167,7 @@ class RMNMF(NMF):
         # The split is cheap to look at, and the last to hold.
         return self.split_residual(s) < RESIDUAL and self.error_residual(s) < RESIDUAL
 
-    def factorization(self, s: State | Mapping[str, Array]) -> tuple[Array, Array]:
-        s = State(**s) if isinstance(s, Mapping) else s
+    def factorization(self, s: State) -> tuple[Array, Array]:
         return s.Z, s.F if self.basis is None else self.basis @ s.F
 
 

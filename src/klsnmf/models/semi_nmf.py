@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.arithmetic import dot, flushed, minus, multiplied, plus
 from ..core.types import Array
-from .base import State, dot, flushed, minus, multiplied, plus
+from .base import State
 from .nmf import FF, GG, NMF
 
 
 @dataclass(frozen=True)
-class SemiNMF(NMF):
+class SemiNonnegative(NMF):
     """‖X - GFᵀ‖² with F free. Neither step ever raises it."""
 
     factors = ("F", "G")

@@ -13,13 +13,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..core import arrays
+from ..core.archive import refused_by
+from ..core.arrays import require_host
 from ..core.types import Array, Matrix
 from ..core.warn import warn
 from ..core.writing import remove_leftovers, written_aside
@@ -30,15 +32,13 @@ from .checkpoint_files import (
     Entry,
     Generator,
     Stage,
-    check_stage,
-    check_starts,
     damaged,
     read,
     write,
 )
 from .fingerprints import fingerprint
-from .loop import NO_KEEPER, Keeper, Standing
-from .starts import Start
+from .loop import NO_JOURNAL, Journal, Keeper
+from .solution import Standing, Start
 
 #: Seconds between two writings at least: what a killed process may lose. And the share of the time
 #: that writing may take: after a slow one the next waits longer.
@@ -49,45 +49,12 @@ SHARE = 0.02
 _SAME = 1e-3
 
 
-class Journal:
-    """What a fit has done so far. This one forgets it."""
-
-    def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
-        """The starts that were chosen at this point of an earlier fit; none if it never came here.
-
-        They have factors of this shape and type.
-        """
-        return []
-
-    def begin(self, starts: Sequence[Start], threshold: Callable[[], float]) -> float:
-        """Note the starts of the runs that follow, and the λ* that goes with them."""
-        return threshold()
-
-    def keeper(self, *, continues: bool) -> Keeper:
-        """For the next run of the loop, which may continue the one before, from its factors."""
-        return NO_KEEPER
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
-        pass
-
-
-#: For fits that nobody goes on with.
-NO_JOURNAL = Journal()
-
-
 def journal_of(estimators: Sequence[Any], X: Matrix) -> Journal:
     """The journal of a fit of these estimators, which differ in ``lam`` only, to these samples."""
     first = estimators[0]
     if first.checkpoint is None:
         return NO_JOURNAL
-    if not arrays.on_host(X):
-        raise ValueError(
-            f"checkpoint={os.fspath(first.checkpoint)!r} is for samples on the host, and X is "
-            f"{arrays.place(X)}: set checkpoint=None, or give X as a numpy array."
-        )
+    require_host(X, f"checkpoint={os.fspath(first.checkpoint)!r}", "set checkpoint=None")
     path = Path(os.path.abspath(first.checkpoint))
     if not path.parent.is_dir():
         raise CheckpointError(
@@ -130,14 +97,12 @@ class _FileJournal(Journal):
     def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
         if self.at == len(self.entries):
             return []
-        entry = self.entries[self.at]
-        try:
+        with refused_by(partial(damaged, self.path)):
+            entry = self.entries[self.at]
             if not isinstance(entry, Begun):
                 raise ValueError("starts are missing")
-            check_starts(entry.starts, shape, dtype)
-        except ValueError as error:
-            raise damaged(self.path, error) from error
-        return entry.starts
+            entry.check(shape, dtype)
+            return entry.starts
 
     def begin(self, starts: Sequence[Start], threshold: Callable[[], float]) -> float:
         if self.at == len(self.entries):
@@ -233,14 +198,12 @@ class _StageKeeper(Keeper):
         entries = self.journal.entries
         if self.place == len(entries):
             return []
-        entry = entries[self.place]
-        try:
+        with refused_by(partial(damaged, self.journal.path)):
+            entry = entries[self.place]
             if not isinstance(entry, Stage):
                 raise ValueError("a run is missing")
-            check_stage(entry, starts, max_iter)
-        except ValueError as error:
-            raise damaged(self.journal.path, error) from error
-        return list(entry.fits)
+            entry.check(starts, max_iter)
+            return list(entry.fits)
 
     def confirm(self, difference: float) -> None:
         if not difference < _SAME:

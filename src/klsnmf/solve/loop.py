@@ -1,7 +1,7 @@
 """The loop: many fits side by side, one product with K for all of them.
 
 ``solve`` knows nothing of any method. A model says what a step is; the loop owns iteration,
-stopping, history, the batch, and the verdict in words.
+stopping, history and the batch.
 """
 
 from __future__ import annotations
@@ -9,97 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ..core.arrays import cast, precision, to_host
+from ..core.arithmetic import inner
+from ..core.arrays import cast, precision
 from ..core.progress import tell
 from ..core.threads import allowed_threads, threads_for
 from ..core.types import Array, Labels
-from ..models import Model, State
-from ..models.base import inner
+from ..models.base import Model, State
+from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 
 #: A fit has converged when its loss moved less than the tolerance over this many iterations:
 #: from a random start single steps can be tiny for long before the loss falls.
 PATIENCE = 10
 
-
-class Status(Enum):
-    CONVERGED = "converged"
-    EXHAUSTED = "ran out of iterations"
-    COLLAPSED = "collapsed"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a callback is told after every iteration.
-
-    Attributes
-    ----------
-    phase : the solver at work; "auto" has two, one after the other
-    iteration, max_iter : how far the loop is in this phase
-    running, fits : how many fits go on, of how many
-    objective : the lowest loss so far of the fits that did not collapse
-    """
-
-    phase: str
-    iteration: int
-    max_iter: int
-    running: int
-    fits: int
-    objective: float
-
-
-#: Called after every iteration; the fits stop where they are when it returns True.
-Callback = Callable[[Progress], bool | None]
-
-
-@dataclass
-class Solution:
-    """One fit: its factors, how it went, and why it ended, in a sentence."""
-
-    factors: dict[str, Array]
-    labels: Labels
-    status: Status
-    verdict: str
-    history: dict[str, Array]
-
-    @property
-    def objective(self) -> float:
-        return float(self.history["objective"][-1])
-
-    @property
-    def n_iter(self) -> int:
-        return len(self.history["objective"])
-
-    @property
-    def n_found(self) -> int:
-        """How many clusters have samples."""
-        return len(np.unique(to_host(self.labels)))
-
-
-def lowest(solutions: Sequence[Solution]) -> Solution:
-    """The one with the lowest objective, of those that did not collapse if any."""
-    return min(solutions, key=lambda one: (one.status is Status.COLLAPSED, one.objective))
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where one fit of a batch stands after an iteration: all that it takes to go on.
-
-    A fit that has ended goes on nowhere, and need not have its factors.
-    """
-
-    place: int
-    factors: Mapping[str, Array]
-    losses: Sequence[float]
-    changes: Mapping[str, Sequence[float]]
-    status: Status | None
-    verdict: str
-    labels: Labels
+#: More samples that fit no cluster than this share, and the fit has collapsed.
+MOST_LOST = 0.5
 
 
 class Keeper:
@@ -121,6 +48,35 @@ class Keeper:
 
 #: For runs that nobody goes on with.
 NO_KEEPER = Keeper()
+
+
+class Journal:
+    """What a fit of several runs has done so far. This one forgets it."""
+
+    def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
+        """The starts that were chosen at this point of an earlier fit; none if it never came here.
+
+        They have factors of this shape and type.
+        """
+        return []
+
+    def begin(self, starts: Sequence[Start], threshold: Callable[[], float]) -> float:
+        """Note the starts of the runs that follow, and the λ* that goes with them."""
+        return threshold()
+
+    def keeper(self, *, continues: bool) -> Keeper:
+        """For the next run of the loop, which may continue the one before, from its factors."""
+        return NO_KEEPER
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        pass
+
+
+#: For fits that nobody goes on with.
+NO_JOURNAL = Journal()
 
 
 def solve(
@@ -160,8 +116,8 @@ def solve(
             tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
                 for fit in batch.running:
-                    if fit.status in (None, Status.EXHAUSTED):
-                        fit.end(Status.STOPPED, "stopped by the callback")
+                    if fit.end is None or fit.end.status is Status.EXHAUSTED:
+                        fit.finish(Status.STOPPED)
                 keeper.keep(batch.standings)
                 break
             batch.retire()
@@ -177,8 +133,7 @@ class _Fit:
     place: int
     losses: list[float] = field(default_factory=list)
     changes: dict[str, list[float]] = field(default_factory=dict)
-    status: Status | None = None
-    verdict: str = ""
+    end: End | None = None
     labels: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
@@ -203,38 +158,35 @@ class _Fit:
         # A change within rounding of the numbers that the loss is a difference of is none.
         rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
         if not np.isfinite(loss):
-            self.end(Status.COLLAPSED, "the numbers grew too large to compute with")
-        elif runaway := self.model.runaway(self.state):
-            self.end(Status.COLLAPSED, runaway)
+            self.finish(Status.COLLAPSED, Trouble.OVERFLOW)
+        elif self.model.runaway(self.state):
+            self.finish(Status.COLLAPSED, Trouble.GROWS)
         elif tol > 0 and moved < max(tol * abs(loss), rounding) and self.model.settled(self.state):
-            self.end(
-                Status.CONVERGED,
-                f"converged: the objective changed by less than {tol:g} of itself "
-                f"over {PATIENCE} iterations",
-            )
+            self.finish(Status.CONVERGED)
         elif iteration == max_iter:
-            self.end(Status.EXHAUSTED, f"stopped after {max_iter} iterations")
+            self.finish(Status.EXHAUSTED)
 
-    def end(self, status: Status, verdict: str) -> None:
-        if collapse := self.model.collapse(self.state):
-            status, verdict = Status.COLLAPSED, collapse
-        self.status, self.verdict = status, verdict
+    def finish(self, status: Status, trouble: Trouble | None = None) -> None:
+        share = self.model.lost(self.state)
+        if share > MOST_LOST:
+            status, trouble = Status.COLLAPSED, Trouble.NO_CLUSTER
+        self.end = End(status, trouble, share)
         self.labels = self.model.labels(self.state)
 
     def difference(self) -> float:
         """How far the loss is from what was noted last, relative to the numbers it is made of."""
-        if self.status is not None:
+        if self.end is not None:
             return 0.0
         noted = self.losses[-1]
         off = abs(self.model.loss(self.state) - noted) / max(self.model.scale, abs(noted))
         return off if off == off else np.inf
 
     def solution(self) -> Solution:
-        assert self.status is not None
+        assert self.end is not None
         history = {"objective": np.array(self.losses)}
         history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
         factors = {name: getattr(self.state, name) for name in self.model.factors}
-        return Solution(factors, self.labels, self.status, self.verdict, history)
+        return Solution(factors, self.labels, history, *self.end)
 
 
 class _Batch:
@@ -274,7 +226,7 @@ class _Batch:
 
     def retire(self) -> None:
         """Take the fits that ended out: each trades places with the last that is running."""
-        for fit in [fit for fit in self.running if fit.status is not None]:
+        for fit in [fit for fit in self.running if fit.end is not None]:
             last = self.running.pop()
             if last is not fit:
                 self.running[fit.place] = last
@@ -293,8 +245,7 @@ class _Batch:
                 {name: getattr(fit.state, name) for name in fit.model.factors},
                 fit.losses,
                 fit.changes,
-                fit.status,
-                fit.verdict,
+                fit.end,
                 fit.labels,
             )
             for fit in self.fits
@@ -315,14 +266,31 @@ class _Batch:
             fit.place, fit.state = standing.place, self._views(standing.place)
             fit.losses = list(standing.losses)
             fit.changes = {name: list(values) for name, values in standing.changes.items()}
-            fit.status, fit.verdict = standing.status, standing.verdict
-            fit.labels = standing.labels
+            fit.end, fit.labels = standing.end, standing.labels
         ran = [fit for fit in self.fits if len(fit.losses) == done]
         self.running = sorted(ran, key=lambda fit: fit.place)
         return done
 
     def progress(self, iteration: int, max_iter: int, phase: str) -> Progress:
-        sound = [fit for fit in self.fits if fit.status is not Status.COLLAPSED]
+        sound = [fit for fit in self.fits if not fit.end or fit.end.status is not Status.COLLAPSED]
         best = min(fit.losses[-1] for fit in sound or self.fits)
-        running = sum(fit.status is None for fit in self.running)
+        running = sum(fit.end is None for fit in self.running)
         return Progress(phase, iteration, max_iter, running, len(self.fits), best)
+
+
+def sentence(solution: Solution, tol: float) -> str:
+    """Why a fit ended, in words."""
+    if solution.trouble is not None:
+        return {
+            Trouble.GROWS: "G grows without bound",
+            Trouble.NO_CLUSTER: f"{solution.share:.0%} of the samples fit no cluster",
+            Trouble.OVERFLOW: "the numbers grew too large to compute with",
+        }[solution.trouble]
+    if solution.status is Status.CONVERGED:
+        return (
+            f"converged: the objective changed by less than {tol:g} of itself "
+            f"over {PATIENCE} iterations"
+        )
+    if solution.status is Status.STOPPED:
+        return "stopped by the callback"
+    return f"stopped after {solution.n_iter} iterations"

@@ -6,29 +6,31 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from .. import models
-from ..core.arrays import like, namespace, on_host, to_host
-from ..core.kmeans import by_appearance
-from ..core.progress import steps
-from ..core.threads import threads_for
-from ..core.types import Array, Labels
-from ..grams import Gram
+from ..core.arrays import namespace, to_host
+from ..core.types import Array
+from ..grams.base import Gram
 from ..grams.graph import DeviceGraph, Graph
-from ..models.base import lengths
-from .checkpoint import NO_JOURNAL, Journal
-from .loop import Callback, Progress, Solution, Status, lowest, solve
-from .regroup import regrouped
-from .starts import BY_LABELS, Start, labels_of, start_of_labels
-
-#: A step of the way: its name, and what makes its model from K and λ.
-Phase = tuple[str, Callable[[Gram, float], models.LSNMF]]
+from ..models.base import Model
+from ..models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity, Step
+from .loop import NO_JOURNAL, Journal, solve
+from .regroup import can_be_regrouped, regrouped_starts
+from .solution import Callback, Progress, Solution, Start, Status, lowest
 
 #: Steps that all starts take, and how many starts of each kind go on from there.
 SCREENING_STEPS = 3
 FINALISTS = 2
+
+
+class Phase(NamedTuple):
+    """A part of the way: its name, what makes its model from K and λ, and whether G is exact."""
+
+    name: str
+    model: Callable[[Gram, float], Model]
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,45 +55,39 @@ def choose_phases(
     graph: Graph | DeviceGraph | None,
     graph_weight: float,
 ) -> list[Phase]:
-    """The models that a solver runs one after the other."""
-    signed = not K.nonnegative
-    if signed and solver == "paper":
+    """The steps that a solver takes, one kind after the other."""
+    if solver == "paper" and not K.nonnegative:
         raise ValueError(
             'solver="paper" needs a kernel with no negative entry, and this one has some: '
             'use solver="soft" or "auto".'
         )
-    free = models.SignedLSNMF if signed else models.LSNMF
-    if not orthogonal:
-        if solver in ("paper", "exact"):
-            raise ValueError(
-                f"solver={solver!r} makes the columns of G orthogonal: "
-                'with orthogonal=False use solver="auto" or "soft".'
-            )
-        if graph is not None:
-            raise ValueError(
-                f"graph_weight={graph_weight} has a meaning only if the columns of G are "
-                "orthogonal: use orthogonal=True, or graph_weight=0."
-            )
-        return [("soft", free)]
-    if graph is not None:
-        if solver == "exact":
-            raise ValueError(
-                f'solver="exact" does not know the graph term: with graph_weight={graph_weight} '
-                'use solver="soft" or "auto".'
-            )
-        if solver == "paper":
-            return [("paper", partial(models.GLSNMF, graph=graph, gamma=graph_weight))]
-        tied = models.SignedGLSNMF if signed else models.SymmetricGLSNMF
-        return [("soft", partial(tied, graph=graph, gamma=graph_weight))]
-    exact = models.SignedExactKLSNMF if signed else models.ExactKLSNMF
-    phases: dict[str, list[Phase]] = {
-        "paper": [("paper", models.KLSNMF)],
-        "soft": [("soft", models.SignedKLSNMF if signed else models.SymmetricKLSNMF)],
-        "exact": [("exact", exact)],
-        # Both steps of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
-        "auto": [("soft", free), ("exact", exact)],
+    if not orthogonal and solver in ("paper", "exact"):
+        raise ValueError(
+            f"solver={solver!r} makes the columns of G orthogonal: "
+            'with orthogonal=False use solver="auto" or "soft".'
+        )
+    if not orthogonal and graph is not None:
+        raise ValueError(
+            f"graph_weight={graph_weight} has a meaning only if the columns of G are "
+            "orthogonal: use orthogonal=True, or graph_weight=0."
+        )
+    if graph is not None and solver == "exact":
+        raise ValueError(
+            f'solver="exact" does not know the graph term: with graph_weight={graph_weight} '
+            'use solver="soft" or "auto".'
+        )
+    steps: dict[str, list[tuple[str, Step]]] = {
+        "paper": [("paper", PRINTED)],
+        "soft": [("soft", SYMMETRIC)],
+        "exact": [("exact", EXACT)],
+        # Both rules of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
+        "auto": [("soft", FREE), ("exact", EXACT)],
     }
-    return phases[solver]
+    chosen = steps["soft" if solver == "auto" and graph is not None else solver]
+    if not orthogonal:
+        chosen = [("soft", FREE)]
+    model = partial(LocalSimilarity, graph=graph, gamma=graph_weight)
+    return [Phase(name, partial(model, step=step), step is EXACT) for name, step in chosen]
 
 
 def chosen(problem: Problem, *, regroup: bool) -> Problem:
@@ -101,8 +97,8 @@ def chosen(problem: Problem, *, regroup: bool) -> Problem:
     """
     ways = Counter(start.way for start in problem.starts)
     many = max(ways.values()) > FINALISTS
-    regroup = regroup and _can_be_regrouped(problem.starts)
-    if problem.phases[-1][0] != "exact" or not (many or regroup):
+    regroup = regroup and can_be_regrouped(problem.starts)
+    if not problem.phases[-1].exact or not (many or regroup):
         return problem
     # Single precision tells starts apart as well, in half the time.
     K = problem.K.in_single_precision()
@@ -110,7 +106,9 @@ def chosen(problem: Problem, *, regroup: bool) -> Problem:
         problem, stopped = _screened(problem, K, list(ways))
         if stopped:
             return replace(problem, callback=lambda progress: True)
-    return _regrouped(problem, K) if regroup else problem
+    if not regroup:
+        return problem
+    return replace(problem, starts=regrouped_starts(problem.starts, K, problem.K.hold))
 
 
 def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, bool]:
@@ -128,9 +126,8 @@ def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, 
         stopped = bool(problem.callback and problem.callback(progress))
         return stopped
 
-    _, model = problem.phases[-1]
     tried = solve(
-        [model(K, 0.0)] * len(problem.starts),
+        [problem.phases[-1].model(K, 0.0)] * len(problem.starts),
         [start.factors for start in problem.starts],
         max_iter=SCREENING_STEPS,
         tol=0,
@@ -141,29 +138,6 @@ def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, 
     best = [problem.starts[i] for i in order]
     kept = [start for way in ways for start in [s for s in best if s.way == way][:FINALISTS]]
     return replace(problem, starts=kept), stopped
-
-
-def _can_be_regrouped(starts: Sequence[Start]) -> bool:
-    """Whether any start is made of labels, of three clusters or more: two others can be joined."""
-    k = starts[0].factors["G"].shape[1]
-    return k > 2 and any(start.way in BY_LABELS for start in starts)
-
-
-def _regrouped(problem: Problem, K: Gram) -> Problem:
-    """With clusters exchanged in the starts where that explains more; none of them twice."""
-    found: dict[bytes, Start] = {}
-    for turn, start in enumerate(steps(problem.starts, "regrouping")):
-        labels, k = labels_of(start), start.factors["G"].shape[1]
-        if labels is None:
-            found[turn.to_bytes(8)] = start
-            continue
-        with threads_for(K.flops * k):
-            better = regrouped(K, labels, k)
-        if better is not None:
-            labels = by_appearance(better)
-            start = start_of_labels(start.way, labels, k, problem.K.hold)
-        found.setdefault(by_appearance(labels).tobytes(), start)
-    return replace(problem, starts=list(found.values()))
 
 
 def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
@@ -183,10 +157,8 @@ def _run_phases(
     """One phase begins where the one before ended; each has its share of max_iter."""
     done: list[Solution] = []
     left = problem.max_iter
-    for remaining, (name, model) in zip(
-        range(len(problem.phases), 0, -1), problem.phases, strict=True
-    ):
-        budget = -(-left // remaining)
+    for place, (name, model, exact) in enumerate(problem.phases):
+        budget = -(-left // (len(problem.phases) - place))
         if budget == 0:
             break
         solutions = problem.run(
@@ -201,11 +173,10 @@ def _run_phases(
         left -= max(solution.n_iter for solution in solutions)
         for solution in solutions:
             solution.history["solver"] = np.full(solution.n_iter, name)
+            solution.exact = exact
         for before, solution in zip(done, solutions, strict=False):
             for key, values in before.history.items():
                 solution.history[key] = np.concatenate([values, solution.history[key]])
-            if solution.status is Status.EXHAUSTED:
-                solution.verdict = f"stopped after {solution.n_iter} iterations"
         done = solutions
         if any(solution.status is Status.STOPPED for solution in done):
             break
@@ -255,30 +226,8 @@ def _sound_lams(lams: Sequence[float], solutions: Sequence[Solution]) -> list[fl
     k = solutions[0].factors["G"].shape[1]
     sound = []
     for lam, solution in sorted(zip(lams, solutions, strict=True), key=lambda pair: pair[0]):
-        if solution.status is Status.COLLAPSED or solution.n_found < k:
+        if solution.collapsed or solution.n_found < k:
             break
         if lam > 0:
             sound.append(lam)
     return sound
-
-
-def tidied(
-    W: Array, G: Array, labels: Labels, *, by_appearance: bool
-) -> tuple[Array, Array, Labels]:
-    """Columns of G of length 1, and labels that count from 0 without a gap.
-
-    W Gᵀ stays as it is. Clusters are numbered as their first samples come, or else as their
-    columns stand; columns that no sample is labelled with go last.
-    """
-    length, labels = lengths(G), to_host(labels)
-    used, first = np.unique(labels, return_index=True)
-    if by_appearance:
-        used = used[np.argsort(first)]
-    order = np.concatenate([used, np.setdiff1d(np.arange(G.shape[1]), used)])
-    number = np.empty(G.shape[1], dtype=np.intp)
-    number[order] = np.arange(G.shape[1])
-    W, G, labels = W * length, G / length, number[labels]
-    if on_host(G):
-        return W[:, order], G[:, order], labels
-    xp, columns = namespace(G), like(order, G)
-    return xp.take(W, columns, axis=1), xp.take(G, columns, axis=1), like(labels, G)

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..core.memory import NotEnoughMemory
 from ..core.types import Array
-from ..models import Model
-from .loop import Callback, Progress, Solution, Status, lowest, solve
+from ..models.base import Model
+from .loop import solve
+from .solution import Callback, Progress, Solution, Status, lowest
 
 #: With fewer starts, or fewer operations in the products of an iteration, a race gains nothing.
 FEWEST = 6
@@ -47,7 +48,7 @@ def raced(
     blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
     umpire = _Umpire(callback, least=blur / (tol or KNOWN))
     tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
-    sound = [one for one in tried if one.status is not Status.COLLAPSED]
+    sound = [one for one in tried if not one.collapsed]
     if sound and umpire.stop:
         return [_like(starts[0], lowest(sound))]
     if sound and not umpire.undecided:
@@ -57,10 +58,9 @@ def raced(
         starts = [start for start, one in zip(starts, tried, strict=True) if one is first]
     hearer = umpire.heard if callback else None
     found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
-    stopped = [one for one in found if one.status is Status.STOPPED]
+    stopped = any(one.status is Status.STOPPED for one in found)
     if sound and stopped and lowest(sound).objective < lowest(found).objective:
-        best = _like(starts[0], lowest(sound))
-        return [replace(best, status=Status.STOPPED, verdict=stopped[0].verdict)]
+        return [replace(_like(starts[0], lowest(sound)), status=Status.STOPPED)]
     return found
 
 

@@ -21,6 +21,7 @@ each cluster, found for all clusters with the same products, and are improved by
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,8 +29,12 @@ import numpy as np
 from scipy import sparse
 
 from ..core.arrays import to_host
+from ..core.kmeans import by_appearance
+from ..core.progress import steps
+from ..core.threads import threads_for
 from ..core.types import Array, Labels
-from ..grams import Gram
+from ..grams.base import Gram
+from .solution import BY_LABELS, Start
 
 #: An exchange must gain this share of what the clusters leave unexplained.
 LEAST_GAIN = 1e-4
@@ -107,6 +112,30 @@ class Grouping:
             (self.points.weights.astype(V.dtype), (self.labels, np.arange(n))), shape=(self.k, n)
         )
         return np.asarray(H @ V, dtype=np.float64)
+
+
+def can_be_regrouped(starts: Sequence[Start]) -> bool:
+    """Whether any start is made of labels, of three clusters or more: two others can be joined."""
+    return starts[0].k > 2 and any(start.way in BY_LABELS for start in starts)
+
+
+def regrouped_starts(
+    starts: Sequence[Start], K: Gram, hold: Callable[[Array], Array]
+) -> list[Start]:
+    """With clusters exchanged where that explains more of K; no labels twice."""
+    found: dict[bytes, Start] = {}
+    for turn, start in enumerate(steps(starts, "regrouping")):
+        labels = start.labels
+        if labels is None:
+            found[turn.to_bytes(8)] = start
+            continue
+        with threads_for(K.flops * start.k):
+            better = regrouped(K, labels, start.k)
+        if better is not None:
+            labels = by_appearance(better)
+            start = Start.of_labels(start.way, labels, start.k, hold)
+        found.setdefault(by_appearance(labels).tobytes(), start)
+    return list(found.values())
 
 
 def regrouped(K: Gram, labels: Labels, k: int) -> Labels | None:

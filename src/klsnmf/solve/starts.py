@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
-from ..core.arrays import to_host
-from ..core.kmeans import (
-    _PART,
-    _TRIES,
-    by_appearance,
-    draw_seed,
-    kmeans,
-    kmeans_labels,
-)
+from ..core.kmeans import PART, TRIES, by_appearance, draw_seed, kmeans, kmeans_labels
 from ..core.progress import steps
 from ..core.threads import threads_for
 from ..core.types import Array, Labels, Matrix
-from ..grams import Gram
-from ..grams.normalized import _MANY, spectral_embedding
+from ..grams.base import Gram
+from ..grams.normalized import spectral_embedding
+from .solution import Start
 
 #: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
 _FEWEST_STARTS = 8
@@ -34,6 +24,8 @@ _SCREENING_WORK = 5e11
 _PRODUCTS = 8
 _KMEANS_ROUNDS = 50
 
+#: Up to this many samples no start takes long.
+_FEW = 4000
 
 #: Eigenvectors that give labels seen before so many times in a row have no more to say.
 _SAME_AGAIN = 6
@@ -44,34 +36,6 @@ def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, A
     return (1 - rng.uniform(size=(n, k))) / n, 1 - rng.uniform(size=(n, k))
 
 
-def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k), (n, k)
-    """G = one-hot + 0.2 and W = G / cluster size: near the labels, yet free to leave them."""
-    onehot = np.eye(k)[labels]
-    G = onehot + 0.2
-    return G / np.maximum(onehot.sum(axis=0), 1), G
-
-
-class Start(NamedTuple):
-    """Factors to begin with, and the way they were found."""
-
-    way: str
-    factors: dict[str, Array]
-
-
-#: Ways that come to labels, from which the factors follow.
-BY_LABELS = ("spectral", "kmeans")
-
-
-def start_of_labels(way: str, labels: Labels, k: int, hold: Callable[[Array], Array]) -> Start:
-    W, G = factors_of_labels(labels, k)
-    return Start(way, {"W": hold(W), "G": hold(G)})
-
-
-def labels_of(start: Start) -> Labels | None:
-    """The labels that a start was made of, if it was."""
-    return to_host(start.factors["G"]).argmax(axis=1) if start.way in BY_LABELS else None
-
-
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:
     """How many starts are worth trying: as many as fill a wide batch, which K is read once for.
 
@@ -79,9 +43,9 @@ def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> in
     k-means on so many ``features`` take long.
     """
     wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
-    if n <= _MANY:
+    if n <= _FEW:
         return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
-    tried = n if n <= 2 * _PART else _TRIES * _PART
+    tried = n if n <= 2 * PART else TRIES * PART
     rounds = 2.0 * tried * features * k * _KMEANS_ROUNDS
     work = flops * k * _PRODUCTS + rounds / 2  # every other start is from k-means on X
     return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // max(work, 1))))
@@ -120,4 +84,4 @@ def starts(
         labels[turn] = by_appearance(found)
     first = {labels[turn].tobytes(): turn for turn in sorted(labels, reverse=True)}
     turns = sorted(first.values())
-    return [start_of_labels(chosen[turn], labels[turn], k, K.hold) for turn in turns]
+    return [Start.of_labels(chosen[turn], labels[turn], k, K.hold) for turn in turns]

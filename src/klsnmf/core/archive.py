@@ -1,0 +1,162 @@
+"""Values in files: arrays in a plain .npz archive, and one text in JSON that says what they are.
+
+Reading runs nothing from the file. It names classes, and only those in a table of the reader exist
+for it: all are records of data. Archives are read by ``files``, and the indices of sparse matrices
+are checked, because the loops that use them do not look.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import IO, Any
+
+import numpy as np
+from scipy import sparse
+
+from . import files
+
+#: The longest text, in bytes: names of columns are the most of it.
+_LONGEST_TEXT = 2**26
+
+#: What wrong content leads to while it is looked at.
+_DAMAGE = (
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError),
+    *(OverflowError, RecursionError),
+)
+
+
+@contextmanager
+def refused_by(refusal: Callable[[object], Exception]) -> Iterator[None]:
+    """Content that turns out to be wrong is refused, with the reason, whatever it led to."""
+    try:
+        yield
+    except _DAMAGE as error:
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
+        raise refusal(reason) from error
+
+
+def need(condition: bool, reason: str) -> None:
+    """Refuse content that does not meet a condition."""
+    if not condition:
+        raise ValueError(reason)
+
+
+class Archive:
+    """One kind of file.
+
+    Parameters
+    ----------
+    entry : the name of the text in the archive; all files of this kind have the format
+        "klsnmf" and that name
+    version : files of other versions are refused
+    records : dataclasses that may be in a file
+    """
+
+    def __init__(self, entry: str, version: int, *records: type) -> None:
+        self.entry, self.version = entry, version
+        self.records: Mapping[str, Any] = {record.__name__: record for record in records}
+
+    @property
+    def _heading(self) -> dict[str, Any]:
+        return {"format": f"klsnmf {self.entry}", "version": self.version}
+
+    def write(self, file: IO[bytes], content: Mapping[str, Any], *, compressed: bool) -> None:
+        arrays: dict[str, np.ndarray] = {}
+        nodes = {name: self.encode(value, arrays, name) for name, value in content.items()}
+        text = json.dumps(self._heading | nodes)
+        arrays[self.entry] = np.frombuffer(text.encode(), np.uint8)
+        save: Any = np.savez_compressed if compressed else np.savez
+        save(file, allow_pickle=False, **arrays)
+
+    def read(
+        self, path: str | os.PathLike[str], names: tuple[str, ...], limit: int = files.LIMIT
+    ) -> dict[str, Any]:
+        """What was written under these names; an error of `refused_by` where it is not there."""
+        arrays = files.read_npz(path, limit)
+        text = arrays.pop(self.entry)
+        need(
+            text.dtype == np.uint8 and text.ndim == 1 and text.size <= _LONGEST_TEXT,
+            "its text is not text",
+        )
+        stored = json.loads(text.tobytes())
+        need(stored["format"] == self._heading["format"], "its text is of another kind")
+        version = stored["version"]
+        need(
+            version == self.version,
+            f"its format is version {version!r:.20}, and this klsnmf knows {self.version}",
+        )
+        return {name: self.decode(stored[name], arrays) for name in names}
+
+    def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
+        """A value as JSON; arrays are put aside and named. ``where`` is for messages."""
+
+        def put_aside(array: np.ndarray) -> str:
+            name = f"array_{len(arrays)}"
+            arrays[name] = array
+            return name
+
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        if isinstance(value, np.bool_ | np.integer | np.floating | np.str_):
+            return value.item()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+            return {"array": put_aside(value)}
+        if isinstance(value, np.ndarray) and all(isinstance(name, str) for name in value.tolist()):
+            return {"names": value.tolist()}
+        if sparse.issparse(value):
+            matrix = sparse.csr_array(value)
+            parts = [put_aside(part) for part in (matrix.data, matrix.indices, matrix.indptr)]
+            return {"sparse": parts, "shape": list(matrix.shape)}
+        if isinstance(value, list | tuple):
+            items = [self.encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
+            return {"tuple": items} if isinstance(value, tuple) else items
+        if isinstance(value, Mapping):
+            return {"dict": self.encode_each(value, arrays, where)}
+        kind = type(value).__name__
+        if type(value) is self.records.get(kind):
+            held = {field.name: getattr(value, field.name) for field in fields(value)}
+            return {"record": kind, "fields": self.encode_each(held, arrays, where)}
+        raise ValueError(
+            f"{where} is of type {kind}, which a {self.entry} file does not hold: it holds "
+            "numbers, text and arrays, no functions and no generators. Give it in another form, "
+            "and fit again."
+        )
+
+    def encode_each(
+        self, parts: Mapping[str, Any], arrays: dict[str, np.ndarray], where: str
+    ) -> dict[str, Any]:
+        return {
+            str(name): self.encode(part, arrays, f"{where}.{name}") for name, part in parts.items()
+        }
+
+    def decode(self, node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+        """The value of a node; an error of `refused_by` where there is none."""
+        if isinstance(node, list):
+            return [self.decode(item, arrays) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "array" in node:
+            return arrays[node["array"]]
+        if "names" in node:
+            return np.array([str(name) for name in node["names"]], dtype=object)
+        if "sparse" in node:
+            data, indices, indptr = (arrays[name] for name in node["sparse"])
+            matrix = sparse.csr_array((data, indices, indptr), shape=tuple(node["shape"]))
+            matrix.check_format(full_check=True)
+            return matrix
+        if "tuple" in node:
+            return tuple(self.decode(item, arrays) for item in node["tuple"])
+        if "dict" in node:
+            return self.decode_each(node["dict"], arrays)
+        return self.records[node["record"]](**self.decode_each(node["fields"], arrays))
+
+    def decode_each(
+        self, nodes: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, Any]:
+        return {name: self.decode(node, arrays) for name, node in nodes.items()}
