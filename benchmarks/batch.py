@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf import path
-from klsnmf.grams import DenseGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF, SymmetricKLSNMF
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors

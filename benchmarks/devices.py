@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from klsnmf.grams import DenseGram, DeviceGram
+from klsnmf.grams.array import DenseGram, DeviceGram
 from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors

@@ -6,7 +6,7 @@ from numbers import Real
 from sklearn.utils._param_validation import Interval
 
 from klsnmf.estimators.factorization import Factorization
-from klsnmf.grams import Data
+from klsnmf.grams.base import Data
 from klsnmf.models import NMF
 from klsnmf.models.base import dot, flushed, inner, scaled, square
 

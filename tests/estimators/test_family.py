@@ -12,8 +12,11 @@ from sklearn.preprocessing import normalize
 
 from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans, models
 from klsnmf.estimators.labels import read_labels
-from klsnmf.grams import Data, DenseGram, LowRankGram
-from klsnmf.kernels.neighbors import Graph, binary_graph
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.base import Data
+from klsnmf.grams.graph import Graph
+from klsnmf.grams.low_rank import LowRankGram
+from klsnmf.kernels.neighbors import binary_graph
 from klsnmf.metrics import accuracy
 from klsnmf.models import State
 from klsnmf.models.base import unit_columns

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from klsnmf.grams import DenseGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.models import KLSNMF, LSNMF, ExactKLSNMF, SymmetricKLSNMF
 from klsnmf.solve.loop import PATIENCE, Status, solve
 from klsnmf.solve.starts import factors_of_labels, random_factors

@@ -17,13 +17,14 @@ from sklearn.utils._param_validation import Interval
 
 from .. import models
 from ..core import memory
+from ..core.arrays import to_host
+from ..core.products import in_units
 from ..core.types import Array, Matrix
 from ..core.warn import warn
-from ..grams import Data
+from ..grams.base import Data
 from ..grams.graph import Graph
 from ..kernels.checks import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
-from ..kernels.scaling import in_units
 from ..solve.loop import Callback
 from .factorization import Factorization, nearest_mixtures
 
@@ -260,7 +261,7 @@ class GraphFactorization(Factorization):
     def _graph(self, X: Matrix) -> Graph:
         if isinstance(self.graph_neighbors, Integral):
             return binary_graph(X, int(self.graph_neighbors))
-        return check_graph(self.graph_neighbors, X.shape[0], X.dtype)
+        return check_graph(to_host(self.graph_neighbors), X.shape[0], X.dtype)
 
 
 class GNMF(GraphFactorization):

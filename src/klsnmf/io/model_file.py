@@ -29,13 +29,20 @@ from ..core import files
 from ..core.arrays import host_copy
 from ..core.version import __version__
 from ..core.writing import write_whole
-from ..estimators.kernel import LinearKernel, NearestMean
+from ..estimators.kernel import NearestMean
 from ..estimators.labels import Grouped, Largest
-from ..grams import Diffusion, Links, SpectralDiffusion
-from ..grams.normalized import Normalized
+from ..grams.diffused import Diffusion, TwoSteps
+from ..grams.links import Links
+from ..grams.spectral import SpectralDiffusion
 from ..kernels.count import Evidence
-from ..kernels.mix import MixedKernel
-from ..kernels.similarity import DiffusedKernel, FittedKernel, LinkedKernel, PrecomputedKernel
+from ..kernels.similarity import (
+    DiffusedKernel,
+    FittedKernel,
+    LinkedKernel,
+    MixedKernel,
+    PrecomputedKernel,
+    linear_similarity,
+)
 from ..methods import METHODS
 from ..models.new_samples import NewSamples
 
@@ -55,7 +62,6 @@ _RECORDS: dict[str, Any] = {
         FittedKernel,
         Grouped,
         Largest,
-        LinearKernel,
         LinkedKernel,
         Links,
         MixedKernel,
@@ -65,6 +71,9 @@ _RECORDS: dict[str, Any] = {
         SpectralDiffusion,
     )
 }
+
+#: Of older files: CNMF had a kernel of its own.
+_RECORDS["LinearKernel"] = linear_similarity
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
@@ -186,7 +195,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
             parameters["engine"] = None
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
         return {"estimator": kind, "parameters": each(parameters), "fitted": each(fitted)}
-    if isinstance(value, Normalized):
+    if isinstance(value, TwoSteps):
         raise ModelError(
             "A dense kernel with diffusion=2 is asked at each step, by workers or tile by tile, so "
             "a model file does not hold it: set diffusion=0 or 4, or n_neighbors for a sparse "

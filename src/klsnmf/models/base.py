@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.arrays import device_of, namespace, on_host, tiny, without_tiny
 from ..core.types import Array, Labels
-from ..grams import Operator
+from ..grams.base import Operator
 
 #: Rows of a tall matrix that are worked on together.
 _ROWS = 4096

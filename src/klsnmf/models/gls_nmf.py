@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.types import Array
-from ..grams import Operator
-from ..grams.graph import DeviceGraph, Graph
+from ..grams.base import Operator
+from ..grams.graph import Graph
 from .base import State, inner
 from .ls_nmf import KLSNMF, SymmetricKLSNMF
 from .signed import SignedKLSNMF
@@ -23,7 +23,7 @@ from .signed import SignedKLSNMF
 class GLSNMF(KLSNMF):
     """The rules as the paper's derivation gives them: γAG attracts, γ Deg G repels."""
 
-    graph: Graph | DeviceGraph
+    graph: Graph
     gamma: float
 
     def products(self) -> dict[str, tuple[Operator, str]]:

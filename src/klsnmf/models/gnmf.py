@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from ..core.types import Array
-from ..grams import Operator
+from ..grams.base import Operator
 from ..grams.graph import Graph
 from .base import State, column_inner, dot, flushed, scaled
 from .nmf import FF, GG, NMF

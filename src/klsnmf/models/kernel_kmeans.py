@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.types import Array, Labels
-from ..grams import Operator
+from ..grams.base import Operator
 from .base import State, column_inner, inner
 from .ls_nmf import LSNMF
 

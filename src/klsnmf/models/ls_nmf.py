@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
-from ..grams import Gram, Operator
+from ..grams.base import Gram, Operator
 from .base import (
     State,
     column_inner,

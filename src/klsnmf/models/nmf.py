@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ..core.types import Array, Labels
-from ..grams import Data, Operator
+from ..grams.base import Data, Operator
 from .base import State, dot, flushed, inner, scaled, square, unit_columns
 
 

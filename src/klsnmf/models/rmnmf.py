@@ -35,7 +35,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from ..core.types import Array
-from ..grams import Operator
+from ..grams.base import Operator
 from ..grams.graph import Graph
 from .base import State, inner, square, unit_columns
 from .nmf import NMF

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.types import Array
-from ..grams import Operator
+from ..grams.base import Operator
 from .base import State, dot, flushed, minus, multiplied, plus
 from .ls_nmf import GG, LSNMF, ExactKLSNMF, SymmetricKLSNMF
 

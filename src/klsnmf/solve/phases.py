@@ -15,8 +15,8 @@ from ..core.kmeans import by_appearance
 from ..core.progress import steps
 from ..core.threads import threads_for
 from ..core.types import Array, Labels
-from ..grams import Gram
-from ..grams.graph import DeviceGraph, Graph
+from ..grams.base import Gram
+from ..grams.graph import Graph
 from ..models.base import lengths
 from .checkpoint import NO_JOURNAL, Journal
 from .loop import Callback, Progress, Solution, Status, lowest, solve
@@ -50,7 +50,7 @@ def choose_phases(
     K: Gram,
     *,
     orthogonal: bool,
-    graph: Graph | DeviceGraph | None,
+    graph: Graph | None,
     graph_weight: float,
 ) -> list[Phase]:
     """The models that a solver runs one after the other."""

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from ..core.arrays import to_host
 from ..core.types import Array, Labels
-from ..grams import Gram
+from ..grams.base import Gram
 
 #: An exchange must gain this share of what the clusters leave unexplained.
 LEAST_GAIN = 1e-4

@@ -19,7 +19,7 @@ from ..core.kmeans import (
 from ..core.progress import steps
 from ..core.threads import threads_for
 from ..core.types import Array, Labels, Matrix
-from ..grams import Gram
+from ..grams.base import Gram
 from ..grams.normalized import _MANY, spectral_embedding
 
 #: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
