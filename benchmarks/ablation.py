@@ -32,7 +32,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, __version__, datasets
-from klsnmf.grams import diffuse_enough
+from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.count import share_left
 from klsnmf.kernels.mix import Mixture

@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf import path
-from klsnmf.grams import DenseGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity, Step
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors

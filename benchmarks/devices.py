@@ -13,7 +13,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from klsnmf.grams import DenseGram, DeviceGram
+from klsnmf.grams.array import DenseGram, DeviceGram
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, LocalSimilarity, Step
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors

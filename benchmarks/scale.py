@@ -31,12 +31,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF
 from klsnmf.core.threads import allowed_threads, side_by_side, threads_for
-from klsnmf.grams import SparseGram
+from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.engines import locate
 from klsnmf.kernels.functions import KERNELS
 from klsnmf.kernels.tiles import KernelTiles
+from klsnmf.kernels.workers import locate
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models.ls_nmf import FREE, LocalSimilarity
 from klsnmf.solve.loop import solve

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval
 
 from klsnmf.core.arithmetic import dot, flushed, inner, scaled, square
 from klsnmf.estimators.factorization import Factorization
-from klsnmf.grams import Data
+from klsnmf.grams.base import Data
 from klsnmf.models.nmf import NMF
 
 

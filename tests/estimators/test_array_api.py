@@ -20,7 +20,8 @@ from sklearn.utils.fixes import parse_version
 from klsnmf import GLSNMF, KLSNMF, KNMF, LSNMF, WNMF, path
 from klsnmf.core import arrays
 from klsnmf.estimators import strengths
-from klsnmf.grams import DeviceGram, DiffusedGram
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.diffused import DiffusedGram
 from klsnmf.io import model_file
 from klsnmf.metrics import accuracy
 
@@ -194,7 +195,7 @@ def test_products_of_a_device_gram(shape):
     rng = np.random.RandomState(0)
     A = rng.normal(size=(shape[0], 2))
     K = A @ A.T
-    gram, V = DeviceGram(away(K)), rng.normal(size=shape)
+    gram, V = DenseGram(away(K)), rng.normal(size=shape)
     np.testing.assert_allclose(gram.dot(V), K @ V)  # from the host and back
     stack, out = gram.stack(2, *shape), gram.stack(2, *shape)
     stack[1, ...] = gram.hold(V)
@@ -293,11 +294,11 @@ def test_functions_that_do_not_return_a_kernel():
 def test_no_more_than_the_device_has_room_for(monkeypatch):
     with pytest.raises(MemoryError, match=r"kernel matrix of 150 .* max_memory=1e-05 GB"):
         KLSNMF(3, max_memory=1e-5).fit(away(IRIS))
-    monkeypatch.setattr(arrays, "_free_memory", lambda home: 300_000)
+    monkeypatch.setattr(arrays, "free_memory", lambda home: 300_000)
     with pytest.raises(MemoryError, match=r"Diffusion of 150 samples .* Set diffusion=0"):
         KLSNMF(3).fit(away(IRIS))
     KLSNMF(3, diffusion=0, **QUICK).fit(away(IRIS))
-    monkeypatch.setattr(arrays, "_free_memory", lambda home: 100_000)
+    monkeypatch.setattr(arrays, "free_memory", lambda home: 100_000)
     with pytest.raises(MemoryError, match=r"kernel matrix of 150 .* are free"):
         KLSNMF(3).fit(away(IRIS))
 

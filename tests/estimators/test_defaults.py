@@ -12,7 +12,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, datasets, n_clusters_evidence, path
-from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse, diffuse_enough
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
+from klsnmf.grams.sparse import SparseGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.count import Evidence
 from klsnmf.kernels.mix import explained, most_explained

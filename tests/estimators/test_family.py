@@ -13,8 +13,11 @@ from sklearn.preprocessing import normalize
 from klsnmf import CNMF, GNMF, KNMF, LSNMF, WNMF, KernelKMeans
 from klsnmf.core.arithmetic import unit_columns
 from klsnmf.estimators.labels import read_labels
-from klsnmf.grams import Data, DenseGram, LowRankGram
-from klsnmf.kernels.neighbors import Graph, binary_graph
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.base import Data
+from klsnmf.grams.graph import Graph
+from klsnmf.grams.low_rank import LowRankGram
+from klsnmf.kernels.neighbors import binary_graph
 from klsnmf.metrics import accuracy
 from klsnmf.models.base import State
 from klsnmf.models.gnmf import GraphNMF

@@ -6,7 +6,9 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from klsnmf import KLSNMF, LSNMF
-from klsnmf.grams import DenseGram, DiffusedGram, SparseGram, diffuse
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.diffused import DiffusedGram, diffuse
+from klsnmf.grams.sparse import SparseGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy
 

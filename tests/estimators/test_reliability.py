@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, datasets, path
-from klsnmf.grams import DenseGram, diffuse
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.diffused import diffuse
 from klsnmf.solve.phases import best_by_lam
 from klsnmf.solve.solution import factors_of_labels
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from klsnmf import RMNMF, SemiNMF
-from klsnmf.grams import Data
+from klsnmf.grams.base import Data
 from klsnmf.metrics import accuracy
 from klsnmf.models.base import State
 from klsnmf.models.rmnmf import RobustNMF, polar

@@ -23,12 +23,12 @@ from klsnmf.core import files
 from klsnmf.grams import block_tasks, distributed
 from klsnmf.grams.distributed import ClusterError, DistributedGram, Workers, cut_rows
 from klsnmf.io import model_file
-from klsnmf.kernels import remote
+from klsnmf.kernels import worker_tasks as tasks
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.engines import RemoteSamples, locate
 from klsnmf.kernels.functions import KERNELS
 from klsnmf.kernels.neighbors import neighbor_indices
 from klsnmf.kernels.plan import make_plan
+from klsnmf.kernels.workers import RemoteSamples, locate
 
 from .test_grams import GramContract
 
@@ -122,11 +122,11 @@ def test_where_a_message_puts_numbers_does_not_matter(X, offset):
     expected = block_tasks.product(block, V)
     np.testing.assert_array_equal(block_tasks.product(block, moved(V, offset)), expected)
     np.testing.assert_array_equal(block_tasks.product(moved(block, offset), V), expected)
-    cut, prepare = cut_rows(len(X)), remote.Preparation(X.dtype, 1.0, False)
+    cut, prepare = cut_rows(len(X)), tasks.Preparation(X.dtype, 1.0, False)
     more = cut, prepare, KERNELS["rbf"], np.full(len(X), 30.0), X.dtype
-    expected = remote.kernel_rows(0, [X[rows] for rows in cut], *more)
+    expected = tasks.kernel_rows(0, [X[rows] for rows in cut], *more)
     for change in (lambda part: moved(part, offset), np.asfortranarray):
-        found = remote.kernel_rows(0, [change(X[rows]) for rows in cut], *more)
+        found = tasks.kernel_rows(0, [change(X[rows]) for rows in cut], *more)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -148,10 +148,10 @@ def test_blocks_of_rows(n):
 def test_rows_of_kernels(X, kernel, dtype):
     X = X[:150].astype(dtype)
     truth, fitted = fit_kernel(X, kernel, "auto", None)
-    cut, prepare = cut_rows(150), remote.Preparation(X.dtype, 1.0, kernel == "cosine")
+    cut, prepare = cut_rows(150), tasks.Preparation(X.dtype, 1.0, kernel == "cosine")
     parts = [X[rows] for rows in cut]
     K = [
-        remote.kernel_rows(i, parts, cut, prepare, KERNELS[kernel], fitted.r, X.dtype)
+        tasks.kernel_rows(i, parts, cut, prepare, KERNELS[kernel], fitted.r, X.dtype)
         for i in range(len(cut))
     ]
     np.testing.assert_allclose(np.vstack(K), truth.K, rtol=1e-3, atol=1e-6 * truth.largest)
@@ -162,9 +162,9 @@ def test_rows_of_kernels(X, kernel, dtype):
 @pytest.mark.parametrize("features", [3, 64])
 def test_neighbours_part_by_part(features):
     X = np.random.default_rng(0).normal(size=(150, features))
-    cut, prepare = cut_rows(150), remote.Preparation(X.dtype, 1.0, False)
+    cut, prepare = cut_rows(150), tasks.Preparation(X.dtype, 1.0, False)
     parts = [X[rows] for rows in cut]
-    found = [remote.nearest_rows(i, parts, cut, prepare, 60) for i in range(len(cut))]
+    found = [tasks.nearest_rows(i, parts, cut, prepare, 60) for i in range(len(cut))]
     np.testing.assert_array_equal(np.vstack(found), neighbor_indices(X, 60))
 
 
@@ -215,7 +215,7 @@ def test_a_path_is_read_here_too(X, tmp_path):
 
 def test_a_file_too_large_for_memory_stays_on_the_disk(client, X, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr("klsnmf.kernels.engines.memory", SimpleNamespace(fits=lambda size: False))
+    monkeypatch.setattr("klsnmf.kernels.samples.memory", SimpleNamespace(fits=lambda size: False))
     assert isinstance(locate(tmp_path / "x.npy", None, "rbf", "auto")[0], np.memmap)
     np.testing.assert_array_equal(fit(tmp_path / "x.npy", engine=client).labels_, fit(X).labels_)
 
@@ -368,7 +368,7 @@ def test_a_run_goes_on_when_its_file_is_back(client, doomed, X, tmp_path):
         samples.unlink()
         kill_one(doomed)
 
-    with pytest.raises(remote.SourceError, match="cannot read") as caught:
+    with pytest.raises(tasks.SourceError, match="cannot read") as caught:
         fit(samples, engine=doomed, checkpoint=file, callback=Accident(15, vanish), **RUN)
     assert any(str(file) in note for note in caught.value.__notes__)
     np.save(samples, X)
@@ -475,7 +475,7 @@ class TestBadInput:
             kill_one(doomed)
 
         match = r"cannot read X=.*x.npy"
-        self.refuses(remote.SourceError, match, path, engine=doomed, callback=vanish)
+        self.refuses(tasks.SourceError, match, path, engine=doomed, callback=vanish)
 
     @pytest.mark.parametrize("order", ["C", "F"])
     @pytest.mark.parametrize("after", ["another shape", "another type", "another moment"])
@@ -490,7 +490,7 @@ class TestBadInput:
         else:
             np.save(path, X.T if after == "another shape" else X.astype(np.int64))
             os.utime(path, ns=(1, rows.changed[1]))
-        with pytest.raises(remote.SourceError, match="is not the file that the fit began with"):
+        with pytest.raises(tasks.SourceError, match="is not the file that the fit began with"):
             rows.read()
 
     @pytest.mark.parametrize("order", ["C", "F"])
@@ -499,11 +499,11 @@ class TestBadInput:
         np.save(path, np.asarray(X, order=order))
         rows, whole = file_rows(path, slice(190, 200)), files.npy_header(path)
         os.truncate(path, 4096)
-        with pytest.raises(remote.SourceError, match=r"cannot read X=.*claims"):
+        with pytest.raises(tasks.SourceError, match=r"cannot read X=.*claims"):
             rows.read()
         # Between the look at its header and that at its rows.
         monkeypatch.setattr(files, "npy_header", lambda path: whole)
-        with pytest.raises(remote.SourceError, match=r"cannot read X=.*ends before its last row"):
+        with pytest.raises(tasks.SourceError, match=r"cannot read X=.*ends before its last row"):
             rows.read()
 
     def test_a_file_that_workers_do_not_see(self, client, X, tmp_path):
@@ -511,7 +511,7 @@ class TestBadInput:
         here, send = locate(tmp_path / "x.npy", client, "rbf", "auto")
         samples = send(here, None, 1.0)
         (tmp_path / "x.npy").rename(tmp_path / "y.npy")
-        with pytest.raises(remote.SourceError, match="all workers must see the file"):
+        with pytest.raises(tasks.SourceError, match="all workers must see the file"):
             samples.neighbor_indices(3)
 
     def test_files_that_are_no_samples(self, client, tmp_path):
@@ -552,7 +552,7 @@ class TestBadInput:
 
 
 def file_rows(path, rows):
-    return remote.FileRows(str(path), rows, files.npy_header(path), remote.changed(path))
+    return tasks.FileRows(str(path), rows, files.npy_header(path), tasks.changed(path))
 
 
 def _raise(error):

@@ -11,20 +11,15 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF
 from klsnmf.core.products import row_parts
-from klsnmf.grams import (
-    DenseGram,
-    DiffusedGram,
-    LowRankGram,
-    SparseGram,
-    SpectralDiffusion,
-    TiledGram,
-    diffuse,
-    diffuse_enough,
-)
-from klsnmf.grams.spectral import ENOUGH, diffuse_along_eigenvectors
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
+from klsnmf.grams.graph import Graph
+from klsnmf.grams.low_rank import LowRankGram
+from klsnmf.grams.sparse import SparseGram
+from klsnmf.grams.spectral import ENOUGH, SpectralDiffusion, diffuse_along_eigenvectors
+from klsnmf.grams.tiled import TiledGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.functions import KERNELS
-from klsnmf.kernels.neighbors import Graph
 from klsnmf.kernels.tiles import KernelTiles, nystrom
 
 from ..naive import mixing as naive

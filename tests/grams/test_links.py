@@ -6,7 +6,9 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 
 from klsnmf import KLSNMF
-from klsnmf.grams import DeviceGram, SparseGram, weigh_links
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.links import weigh_links
+from klsnmf.grams.sparse import SparseGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.scaling import unit_rows
 from klsnmf.metrics import accuracy
@@ -60,7 +62,7 @@ def test_new_samples(seed):
 def test_on_a_device(seed):
     xp = pytest.importorskip("array_api_strict")
     K = random_links(seed)
-    gram, links = weigh_links(DeviceGram(xp.asarray(K)))
+    gram, links = weigh_links(DenseGram(xp.asarray(K)))
     np.testing.assert_allclose(np.asarray(gram.K), naive.weighed(K, K), rtol=1e-12)
     rows = sparse.csr_array(K[:4])
     host = links.host_copy().weighed(rows)

@@ -15,7 +15,7 @@ from scipy import sparse
 from klsnmf import KLSNMF, METHODS
 from klsnmf.cli.commands import klsnmf
 from klsnmf.estimators.strengths import assign
-from klsnmf.grams import SpectralDiffusion
+from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.io.model_file import ModelError, can_save, load, save
 
 from ..helpers import blobs

@@ -121,7 +121,7 @@ def test_old_samples_get_their_rows_again(X, kernel, n_neighbors, duplicates):
     if duplicates:
         X = np.vstack([X, X[:5]])
     K, fitted = fit_kernel(X, kernel, "auto", n_neighbors)
-    k, own = fitted.cross(X)
+    k, own = fitted.rows(X)
     assert sparse.issparse(k) == (n_neighbors is not None)
     k = k.toarray() if sparse.issparse(k) else k
     if not (duplicates and n_neighbors):  # neighbours equally near can be kept or not
@@ -133,7 +133,7 @@ def test_new_samples_by_hand(X):
     """The self-tuning kernel of a new sample, written out."""
     y = np.full(4, 0.4)
     _, fitted = fit_kernel(X, "self-tuning", "auto", 5)
-    k, own = fitted.cross(y[None])
+    k, own = fitted.rows(y[None])
     d = np.sqrt(((X - y) ** 2).sum(axis=1))
     order = np.argsort(d)
     within = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
@@ -143,4 +143,4 @@ def test_new_samples_by_hand(X):
     truth = np.where(kept, np.exp(-(d**2) / (d[order[6]] * r)), 0)
     np.testing.assert_allclose(k.toarray()[0], truth)
     assert own == 1
-    assert fitted.cross(X[:0])[0].shape == (0, 30)
+    assert fitted.rows(X[:0])[0].shape == (0, 30)

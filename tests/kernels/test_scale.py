@@ -17,8 +17,9 @@ from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans
 from klsnmf.core import eigenvectors, memory
 from klsnmf.core import kmeans as lloyd
 from klsnmf.core.kmeans import kmeans
-from klsnmf.grams import DenseGram, SparseGram
-from klsnmf.grams.data import filled_share
+from klsnmf.core.products import filled_share
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.neighbors import nearest, neighbor_indices
@@ -189,7 +190,7 @@ def test_new_samples_of_a_linear_kernel_need_no_pairs(kernel, kind):
     rng = np.random.default_rng(0)
     X, Y, W = rng.normal(size=(40, 6)), rng.normal(size=(7, 6)), rng.random((40, 3))
     _, fitted = fit_kernel(kind(X), kernel, "auto", None)
-    values, own = fitted.cross(kind(Y))
+    values, own = fitted.rows(kind(Y))
     product, lengths = fitted.product(kind(Y), W)
     assert_allclose(product, values @ W)
     assert_allclose(lengths, own)

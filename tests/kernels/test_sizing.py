@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from klsnmf.core.eigenvectors import SPARE
-from klsnmf.grams import DenseGram, distributed
+from klsnmf.grams import distributed
+from klsnmf.grams.array import DenseGram
 from klsnmf.grams.spectral import how_many_vectors
 from klsnmf.kernels.plan import make_plan
 from klsnmf.kernels.sizing import PASSES, needs

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from klsnmf.grams import DenseGram
-from klsnmf.kernels.neighbors import Graph
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.graph import Graph
 from klsnmf.models.base import State
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
 

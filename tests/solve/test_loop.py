@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from klsnmf.grams import DenseGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
 from klsnmf.solve.loop import PATIENCE, sentence, solve
 from klsnmf.solve.solution import Status, Trouble, factors_of_labels

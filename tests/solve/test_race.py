@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, SemiNMF
 from klsnmf.core import memory
-from klsnmf.grams import Data, DenseGram, LowRankGram
+from klsnmf.grams.array import DenseGram
+from klsnmf.grams.base import Data
+from klsnmf.grams.low_rank import LowRankGram
 from klsnmf.kernels.neighbors import binary_graph
 from klsnmf.models import gnmf
 from klsnmf.models.gnmf import GraphNMF

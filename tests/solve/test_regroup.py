@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from klsnmf import KLSNMF, LSNMF, path
-from klsnmf.grams import DenseGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.metrics import accuracy
 from klsnmf.solve.regroup import (
     Grouping,
@@ -202,7 +202,7 @@ def test_where_nothing_can_be_exchanged_nothing_is_prepared(options, monkeypatch
     def refuse(*_):
         raise AssertionError("a copy of K")
 
-    monkeypatch.setattr("klsnmf.grams.DenseGram.in_single_precision", refuse)
+    monkeypatch.setattr("klsnmf.grams.array.DenseGram.in_single_precision", refuse)
     X, _ = far_clusters(0)
     KLSNMF(**{"n_clusters": 4, "kernel": "rbf", "n_init": 2, "random_state": 0} | options).fit(X)
 

@@ -17,4 +17,3 @@ def main() -> None:
             'Run: pip install ".[demo]" in a clone, or pip install "klsnmf[demo]"'
         )
     klsnmf(prog_name="klsnmf")
-

@@ -16,7 +16,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_array, validate_data
 
 from . import memory
 
@@ -61,7 +63,18 @@ def namespace(A: Any) -> Any:
 
 
 def device_of(A: Any) -> Any:
-    return _compat(_library(A) or "").device(A)
+    """Where A lives, as functions that make arrays want to be told."""
+    library = _library(A)
+    return "cpu" if library is None else _compat(library).device(A)
+
+
+def follows_lists(A: Any) -> bool:
+    """Whether a list of places is followed fast where A is, as for sparse matrices.
+
+    A device multiplies arrays fast and follows lists slowly: there zeros are stored, and pairs that
+    are left out are masked.
+    """
+    return on_host(A)
 
 
 def place(A: Any) -> str:
@@ -74,8 +87,6 @@ def place(A: Any) -> str:
 
 def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
     """Refuse A where it is not at home: of the same library, on the same device."""
-    if on_host(A) and on_host(home):
-        return
     if _library(A) != _library(home) or device_of(A) != device_of(home):
         raise ValueError(
             f"{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
@@ -143,12 +154,49 @@ def host_copy(value: Any) -> Any:
 
 
 def like(A: Any, home: Any, dtype: Any = None) -> Any:
-    """The host array A as an array of the library and on the device of ``home``; a copy."""
+    """The host array A as an array of the library and on the device of ``home``.
+
+    A copy, but where both are numpy's and no type is asked for.
+    """
     if on_host(home):
-        return A
+        return A if dtype is None else A.astype(dtype)
     if dtype is None and A.dtype == np.float64:
         dtype = widest(home)
     return namespace(home).asarray(A, dtype=dtype, device=device_of(home), copy=True)
+
+
+def zeros(shape: int | tuple[int, ...], home: Any) -> Any:
+    """Zeros where ``home`` is, of the same type."""
+    return namespace(home).zeros(shape, dtype=home.dtype, device=device_of(home))
+
+
+def identity(n: int, home: Any) -> Any:  # (n, n)
+    """The identity where ``home`` is, of the same type."""
+    return namespace(home).eye(n, dtype=home.dtype, device=device_of(home))
+
+
+def as_array(A: Any, home: Any, what: str) -> Any:
+    """A, from outside, as an array where ``home`` is; refused where it is elsewhere."""
+    if on_host(home):
+        return A.toarray() if sparse.issparse(A) else np.asarray(A)
+    require_same_place(A, what, home, "X")
+    return A
+
+
+def as_matrix(A: Any, name: str, dtype: np.dtype[Any]) -> Any:
+    """A matrix of the user's beside samples: in CSR form on the host, an array on a device."""
+    if on_host(A):
+        A = check_array(A, accept_sparse="csr", dtype=dtype, input_name=name)
+        return sparse.csr_array(A)
+    require_dense(A, name)
+    if not all_finite(A):
+        raise ValueError(f"Input {name} contains NaN or infinity.")
+    return cast(A, own_type(dtype, A))
+
+
+def of_one_type(A: Any, B: Any) -> Any:
+    """A in the type of B, where a library multiplies arrays of one type only; numpy does all."""
+    return A if on_host(A) else cast(A, B.dtype)
 
 
 def cast(A: Any, dtype: Any) -> Any:
@@ -166,6 +214,11 @@ def precision(A: Any) -> np.dtype[Any]:
 def own_type(dtype: np.dtype[Any], home: Any) -> Any:
     """The name that the library of ``home`` has for float32 or float64."""
     return getattr(namespace(home), np.dtype(dtype).name)
+
+
+def in_best_type(A: Any) -> Any:
+    """A in the best precision of its device; on the host as it is."""
+    return A if on_host(A) else cast(A, widest(A))
 
 
 def widest(home: Any) -> Any:
@@ -205,8 +258,15 @@ def smallest(A: Any, m: int) -> Any:  # (n, p) -> (n, m)
     return xp.sort(A, axis=1)[:, :m]
 
 
+def mean_entry(A: Any) -> float:
+    """The mean of all entries, added up in float64 where numpy does it."""
+    return float(A.mean(dtype=np.float64) if on_host(A) else namespace(A).mean(A))
+
+
 def unit_rows(X: Any) -> Any:
     """X with rows of length 1; rows of zeros stay."""
+    if on_host(X):
+        return normalize(X)
     xp = namespace(X)
     length = xp.sqrt(xp.sum(X * X, axis=1))[:, None]
     return X / xp.where(length > 0, length, 1)
@@ -215,6 +275,13 @@ def unit_rows(X: Any) -> Any:
 def tiny(A: Any) -> float:
     """The smallest number of full precision of A's type."""
     return namespace(A).finfo(A.dtype).smallest_normal
+
+
+def exp_minus(A: Any) -> Any:
+    """exp(-A), in place of A where numpy can."""
+    if not on_host(A):
+        return namespace(A).exp(-A)
+    return np.exp(np.negative(A, out=A), out=A)
 
 
 def without_tiny(A: Any) -> Any:
@@ -274,11 +341,11 @@ def require_memory(
     """
     n = home.shape[0]
     size = arrays * float(n) ** 2 * precision(home).itemsize
-    memory.require(size, f"{what} of {n} samples", remedy, limit, free=_free_memory(home))
+    memory.require(size, f"{what} of {n} samples", remedy, limit, free=free_memory(home))
     return size / 1e9
 
 
-def _free_memory(home: Any) -> int | None:
+def free_memory(home: Any) -> int | None:
     """Bytes that are free on the device; those of the host where the device does not tell."""
     if _library(home) == "torch" and home.device.type == "cuda":
         return int(namespace(home).cuda.mem_get_info(home.device)[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,11 +18,14 @@ from ..core import arrays, memory
 from ..core.arrays import on_host, precision, to_host
 from ..core.types import Matrix
 from ..core.warn import warn
-from ..grams import Gram
+from ..grams.base import Gram
+from ..grams.weighted import matrix_for_sum, weighted_sum
+from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence, gather
-from ..kernels.engines import DaskClient, locate
-from ..kernels.mix import ROUNDS, Mixture, View, matrix_of, weighted_sum
+from ..kernels.mix import ROUNDS, Mixture
 from ..kernels.scaling import choose_row_norm, unit_of
+from ..kernels.similarity import View
+from ..kernels.workers import DaskClient, RemoteSamples, locate
 from ..solve.checkpoint import journal_of
 from ..solve.loop import Journal, sentence
 from ..solve.phases import Problem, best_by_lam, choose_phases, chosen, collapse_lam, safe_lams
@@ -76,6 +80,14 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
     }
 
     n_clusters: int | str
+    radius: float | str
+    n_neighbors: int | str | None
+    diffusion: int | str
+    gram: str = "auto"
+    max_memory: float | None = None
+    neighbor_search: str = "auto"
+    graph_neighbors: Any
+    engine: Any = None
     lam: float | str
     row_norm: str | None
     graph_weight: float
@@ -90,6 +102,8 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
     verbose: int
     callback: Callback | None
     checkpoint: str | os.PathLike[str] | None = None
+
+    _workers: RemoteSamples | None = None  # while a fit goes on
 
     #: Whether arrays of other libraries stay on their device; else they become numpy's.
     _on_devices: ClassVar[bool] = True
@@ -113,6 +127,30 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         with fit_task(self, X, y):
             self._fit_with([], X)
         return self
+
+    def _settings(self) -> KernelSettings:
+        return KernelSettings(
+            self.kernel,
+            self.radius,
+            self.n_neighbors,
+            self.diffusion,
+            self.gram,
+            self.max_memory,
+            self.neighbor_search,
+            self.verbose,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process: it goes into no file, and no other process.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "engine": None} if "engine" in state else state
+
+    def __sklearn_clone__(self) -> Self:
+        # And it is nothing to copy: the clone shares it.
+        twin: Self = super(LocalSimilarityNMF, copy(self)).__sklearn_clone__()
+        if self.engine is not None:
+            twin.engine = self.engine
+        return twin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,7 +186,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         k, evidence = self._count(samples, unit)
         if X.shape[0] < k:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
-        views = [self._view(kernel, samples, unit, k, local) for kernel in self._kernels()]
+        views = self._settings().views(samples, unit, k, local=local, workers=self._workers)
         precise = self._for_starts(X, samples, row_norm, unit)
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
@@ -223,11 +261,11 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         return evidence.chosen, evidence
 
     def _weigh(self, X: Matrix, unit: float) -> Evidence:
-        views = [self._view(kernel, X, unit, None, False) for kernel in self._kernels()]
+        views = self._settings().views(X, unit, None, local=False, workers=self._workers)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         scales = [view.base.shape[0] / view.base.trace for view in views]
         base = (
-            weighted_sum([matrix_of(view.base) for view in views], scales)
+            weighted_sum([matrix_for_sum(view.base) for view in views], scales)
             if scales[1:]
             else views[0].base
         )
@@ -237,7 +275,9 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K = view.K
         samples = None if self.kernel == "precomputed" else X
-        graph = self._graph(samples, K) if self.graph_weight > 0 else None
+        graph = None
+        if self.graph_weight > 0:
+            graph = self._settings().graph(self.graph_neighbors, samples, K)
         phases = choose_phases(
             self.solver,
             K,

@@ -16,13 +16,14 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 
 from ..core import memory
+from ..core.arrays import to_host
+from ..core.products import in_units
 from ..core.types import Array, Matrix
 from ..core.warn import warn
-from ..grams import Data
+from ..grams.base import Data
 from ..grams.graph import Graph
 from ..kernels.checks import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
-from ..kernels.scaling import in_units
 from ..models.gnmf import GraphNMF
 from ..models.nmf import NMF, WeightedNMF
 from ..models.onmf import OrthogonalNMF
@@ -264,7 +265,7 @@ class GraphFactorization(Factorization):
     def _graph(self, X: Matrix) -> Graph:
         if isinstance(self.graph_neighbors, Integral):
             return binary_graph(X, int(self.graph_neighbors))
-        return check_graph(self.graph_neighbors, X.shape[0], X.dtype)
+        return check_graph(to_host(self.graph_neighbors), X.shape[0], X.dtype)
 
 
 class GNMF(GraphFactorization):

@@ -23,11 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import memory
 from ..core.kmeans import by_appearance, draw_seed, kmeans
+from ..core.products import canonical, in_units, largest_entry, with_short_indices
 from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
 from ..core.warn import warn
-from ..grams.data import canonical, with_short_indices
-from ..kernels.scaling import in_units, largest_entry, moderate_unit
+from ..kernels.scaling import moderate_unit
 from ..models.base import State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF

@@ -18,21 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.arrays import cast, namespace, on_host, to_host
+from ..core.products import canonical, in_units, with_short_indices
 from ..core.types import Array, Labels, Matrix
-from ..grams.data import canonical, with_short_indices
-from ..kernels.engines import here
-from ..kernels.mix import View
-from ..kernels.scaling import in_units, unit_rows
-from ..kernels.similarity import DiffusedKernel
+from ..kernels.samples import here
+from ..kernels.scaling import unit_rows
+from ..kernels.similarity import Similarity, View
 from ..models.new_samples import NewSamples
 from ..solve.loop import sentence
 from ..solve.solution import Solution, tidied
 from .validate import as_numbers
-from .views import KernelParameters
 
 
 class FittedClusters(
-    KernelParameters,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -40,13 +37,14 @@ class FittedClusters(
 ):
     """Clusters known by W and a kernel on the samples of the fit."""
 
+    kernel: Any
     init: Any
     tol: float
     labels_: Labels
     W_: Array
     G_: Array
     row_norm_: str | None
-    _kernel: Any
+    _kernel: Similarity
     _unit: float
     _new: NewSamples
 
@@ -167,8 +165,8 @@ class FittedClusters(
         self.verdict_ = sentence(solution, self.tol)
         if self._kernel.width is not None:
             self.radius_ = self._kernel.width * self._unit
-        if isinstance(self._kernel, DiffusedKernel):
-            self.diffusion_ = self._kernel.diffusion.steps
+        if self._kernel.steps is not None:
+            self.diffusion_ = self._kernel.steps
         if self.kernel != "precomputed":
             weights = self.W_ / xp.maximum(xp.sum(self.W_, axis=0), arrays.tiny(self.W_))
             self.components_ = safe_sparse_dot(weights.T, X) if on_host(X) else weights.T @ X

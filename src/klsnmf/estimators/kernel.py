@@ -7,16 +7,13 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.arithmetic import unit_columns
 from ..core.types import Array, Labels, Matrix
-from ..grams import LowRankGram
 from ..kernels import functions
-from ..kernels.mix import View
-from ..kernels.similarity import linear_product
+from ..kernels.similarity import View
 from ..models.kernel_kmeans import Lloyd
 from ..models.new_samples import NewSamples
 from ..solve.loop import Journal
@@ -130,6 +127,7 @@ class CNMF(KernelFactorization):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_SHARED, **_LABELS}
 
     kernel = "linear"
+    gram = "samples"
     radius = "auto"
     n_neighbors = None
     diffusion = 0
@@ -158,12 +156,6 @@ class CNMF(KernelFactorization):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
-
-    def _fit_kernel(self, kernel: Any, X: Matrix, unit: float, k: int | None) -> tuple[Any, Any]:
-        n, p = X.shape
-        if sparse.issparse(X) or (2 * p < n and X.min() >= 0):
-            return LowRankGram(X), LinearKernel(X)
-        return super()._fit_kernel(kernel, X, unit, k)
 
 
 class KNMF(KernelFactorization):
@@ -309,14 +301,3 @@ class NearestMean(NewSamples):
 
     def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
         return (np.eye(len(self.C)) / self.length)[self.labels(kW, own)]
-
-
-@dataclass(frozen=True)
-class LinearKernel:
-    """⟨x, y⟩ for the samples X and new ones, by products with X alone."""
-
-    X: Matrix
-    width: None = None
-
-    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        return linear_product(self.X, Y, W)

@@ -370,7 +370,7 @@ def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLS
         raise ValueError("lams is empty; give at least one value.")
     for estimator in estimators:
         estimator._validate_params()
-    if len(estimators[0]._kernels()) > 1:  # each λ learns weights of its own
+    if len(estimators[0]._settings().kernels) > 1:  # each λ learns weights of its own
         if estimators[0].checkpoint is not None:
             raise ValueError(
                 "path with several kernels makes one fit after the other, and takes no checkpoint: "

@@ -24,10 +24,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ..core.arrays import host_copy, to_host
+from ..core.products import in_units
 from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
-from ..kernels.scaling import in_units
-from ..kernels.similarity import DiffusedKernel
 from ..models.new_samples import NewSamples
 from .base import LocalSimilarityNMF
 from .factorization import Factorization
@@ -113,10 +112,9 @@ def _own_and_other(
 
 def _read(estimator: Any, X: Matrix, read: Any, fitted: bool) -> Array:  # (n, k)
     """What ``read`` makes of the products with the kernel, some rows at a time."""
-    if fitted and isinstance(estimator._kernel, DiffusedKernel):
-        # What the diffusion keeps is K itself, and neighbours need not be found again.
-        K = estimator._kernel.diffusion.gram()
-        return np.asarray(read(estimator._new, K.dot(estimator.W_), K.diagonal))
+    # What a diffusion keeps is K itself, and neighbours need not be found again.
+    if fitted and (known := estimator._kernel.of_fit(estimator.W_)) is not None:
+        return np.asarray(read(estimator._new, *known))
     parts = [
         read(estimator._new, *estimator._products(X[start : start + _ROWS])[1])
         for start in steps(range(0, X.shape[0], _ROWS), "thousands of samples")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from ..core import arrays
 from ..core.arrays import on_host, require_same_place, to_host
 from ..core.types import Array, Matrix
-from ..grams import Gram
+from ..grams.base import Gram
 
 
 def as_numbers(estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False) -> Matrix:

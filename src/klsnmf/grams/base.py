@@ -14,9 +14,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ..core.arrays import namespace, on_host
-from ..core.types import Array
+from ..core import memory
+from ..core.arrays import namespace, on_host, to_host
+from ..core.products import canonical
+from ..core.types import Array, Matrix
 
 #: An order of samples, for rows of an array.
 Order = slice | np.ndarray[Any, np.dtype[np.integer[Any]]]
@@ -75,6 +78,67 @@ class Operator(ABC):
         return out[0]
 
 
+class Data(Operator):
+    """The samples X of shape (n, p), dense or in CSR form; neither copied nor changed."""
+
+    def __init__(self, X: Matrix) -> None:
+        self.X = canonical(X) if sparse.issparse(X) else X
+        self.shape = (X.shape[0], X.shape[1])
+        self.dtype = X.dtype
+        self.order = "C" if self.is_sparse else "F"
+        self.flops = 2.0 * self.values.size
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.X)
+
+    @property
+    def values(self) -> Array:
+        """The entries that are stored."""
+        return self.X.data if sparse.issparse(self.X) else self.X
+
+    @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no entry is below zero."""
+        return bool(self.values.min(initial=0) >= 0)
+
+    @cached_property
+    def T(self) -> Data:
+        return Data(self.X.T)
+
+    def in_single_precision(self) -> Data:
+        """A copy in float32; itself if it is that already, or sparse, or if there is no room.
+
+        Products with a sparse matrix take the time of its indices, whatever the precision.
+        """
+        if self.dtype == np.float32 or self.is_sparse or not memory.fits(self.values.nbytes / 2):
+            return self
+        return Data(self.X.astype(np.float32))
+
+    def multiply(self, V: Array, out: Array) -> None:
+        if self.is_sparse:
+            for block, product in zip(V, out, strict=True):
+                product[...] = self.X @ np.ascontiguousarray(block)
+            return
+        # (XV)ᵀ = VᵀXᵀ: in this order every fit's block is contiguous, and one product serves all.
+        fits, p, k = V.shape
+        np.matmul(V.mT.reshape(fits * k, p), self.X.T, out=out.mT.reshape(fits * k, self.shape[0]))
+
+    @cached_property
+    def square_sum(self) -> float:
+        """‖X‖², added up in float64."""
+        return float(np.einsum("i,i->", *2 * (self.values.ravel(order="K"),), dtype=np.float64))
+
+    @cached_property
+    def row_square_sums(self) -> Array:  # (n,)
+        """‖x_i‖²."""
+        if sparse.issparse(self.X):
+            # What overflows is infinite, as in the sum below: checks say it in words.
+            with np.errstate(over="ignore"):
+                return np.asarray(self.X.power(2).sum(axis=1), self.dtype).ravel()
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+
 class Gram(Operator):
     """A symmetric kernel matrix K.
 
@@ -92,13 +156,36 @@ class Gram(Operator):
     largest: float
     nonnegative: bool
 
+    #: Whether its entries are at hand, as an array or a sparse matrix ``K``.
+    stored: bool = False
+
     #: Whether products with factors are raised to what the diagonal gives, where an approximation
     #: leaves less: they are no longer those of one matrix, and bounds of eigenvalues do not hold.
     clipped: bool = False
 
     @property
     def trace(self) -> float:
-        return float(self.diagonal.sum(dtype=np.float64))
+        return float(to_host(self.diagonal).sum(dtype=np.float64))
+
+    def entries(self) -> Matrix:  # (n, n)
+        """All entries: those that are stored, or an array made of as many products as columns."""
+        return self.dot(np.eye(self.shape[0], dtype=self.dtype))
+
+    def normalized(self, *, formed: bool = True) -> tuple[Any, Array]:  # (n, n), (n,)
+        """One step of diffusion S = Deg^-½ K Deg^-½, and the degrees.
+
+        S is a matrix where entries are stored, unless ``formed`` says that another array of K's
+        size is not wanted; else it is known by its products, as K is.
+        """
+        S = StepByProducts(self)
+        return S, S.degrees
+
+    def without_strangers(self, fewest: int, least: float) -> Gram:
+        """K without pieces of fewer samples, where entries tell that they are pieces.
+
+        An entry of S below ``least`` links no samples. Where all entries count there are no pieces.
+        """
+        return self
 
     @abstractmethod
     def column(self, i: int) -> Array:  # (n,)
@@ -166,6 +253,24 @@ class Gram(Operator):
     def constant_diagonal(self) -> bool:
         """Whether all samples have the same length in kernel space, as with Gaussian kernels."""
         return bool(namespace(self.diagonal).all(self.diagonal == self.diagonal[0]))
+
+
+class StepByProducts:
+    """S = Deg^-½ K Deg^-½ for a K that is known by its products."""
+
+    def __init__(self, K: Gram) -> None:
+        self.K, self.shape, self.dtype = K, K.shape, K.dtype
+        self.degrees = K.dot(np.ones((K.shape[0], 1), K.dtype))[:, 0]
+        self.root = inverse_root(self.degrees)
+
+    def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        return self.root * self.K.dot(self.root * V)
+
+
+def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
+    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
+    xp = namespace(values)
+    return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
 
 
 def column_sums(V: Array) -> Array:  # (n, k) -> (k,)

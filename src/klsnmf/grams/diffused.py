@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,11 +18,9 @@ from ..core import memory
 from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
 from ..core.products import row_lengths
 from ..core.types import Array
-from .base import Gram, multiply_wide
-from .dense import DenseGram
-from .device import gram_of
-from .normalized import Normalized, inverse_root, normalized, step
-from .sparse import SparseGram
+from .array import DenseGram
+from .base import Gram, inverse_root, multiply_wide
+from .normalized import step
 from .spectral import (
     ENOUGH,
     FEWEST_STEPS,
@@ -61,10 +59,13 @@ _MOST_ENTRIES = 2e9
 class Diffusion:
     """t steps S^t on the samples of a fit, and the scale c that gives K_t a unit diagonal."""
 
-    S: Any  # (n, n), sparse or dense, or known by its products
+    S: Any  # (n, n), sparse or dense
     degrees: Array  # (n,)
     steps: int
     c: Array  # (n, 1)
+
+    way: ClassVar[str] = "products"
+    cheaper: ClassVar[bool] = False
 
     def gram(self) -> Gram:
         """K_t, by products with S."""
@@ -84,14 +85,22 @@ class Diffusion:
 
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of what rows of first steps become half-way: rows S^(t/2 - 1)."""
-        rest = self.steps // 2 - 1
-        if isinstance(self.S, Normalized):
-            return row_lengths(self.walk(rows.T.toarray(), rest).T)
         if self._jumps:
             return row_lengths(rows @ self.rest)
-        for _ in range(rest):
+        for _ in range(self.steps // 2 - 1):
             rows = rows @ self.S
         return row_lengths(rows)
+
+    @property
+    def flops(self) -> float:
+        """Operations of all steps with one column."""
+        return self.steps * 2.0 * (self.S.nnz if sparse.issparse(self.S) else self.S.size)
+
+    def in_single_precision(self) -> Diffusion:
+        if self.c.dtype == np.float32:
+            return self
+        S, degrees, c = (each.astype(np.float32) for each in (self.S, self.degrees, self.c))
+        return Diffusion(S, degrees, self.steps, c)
 
     def host_copy(self) -> Diffusion:
         """The same with arrays of the host; S is sparse there if most of it is zero."""
@@ -105,7 +114,7 @@ class Diffusion:
     @property
     def _jumps(self) -> bool:
         """Whether new samples take a power of S at once."""
-        return self.steps // 2 - 1 > _FEW_STEPS and not isinstance(self.S, Normalized)
+        return self.steps // 2 - 1 > _FEW_STEPS
 
     @cached_property
     def rest(self) -> Any:  # (n, n)
@@ -116,16 +125,62 @@ class Diffusion:
         return {name: value for name, value in vars(self).items() if name != "rest"}
 
 
+@dataclass(frozen=True)
+class TwoSteps:
+    """Two steps on samples whose K is known by its products: S is never formed.
+
+    Two of them have a diagonal that products tell; after more it takes eigenvectors.
+    """
+
+    K: Gram
+    degrees: Array  # (n,)
+    c: Array  # (n, 1)
+
+    way: ClassVar[str] = "products"
+    cheaper: ClassVar[bool] = False
+    steps: ClassVar[int] = 2
+
+    def gram(self) -> Gram:
+        """K_t, by products with K."""
+        return DiffusedGram(self)
+
+    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
+        """S^steps V."""
+        root = inverse_root(self.degrees)
+        for _ in range(steps):
+            V = root * self.K.dot(root * V)
+        return V
+
+    def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        """SV: the second step of a new sample."""
+        return self.walk(V, 1)
+
+    def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
+        """Squared lengths of rows of first steps, which are half the way."""
+        return row_lengths(rows.toarray())
+
+    @property
+    def flops(self) -> float:
+        return self.steps * self.K.flops
+
+    def in_single_precision(self) -> TwoSteps:
+        return self
+
+
+#: Ways to know K_t, and what new samples need.
+Steps = Diffusion | TwoSteps | SpectralDiffusion
+
+
 class DiffusedGram(Gram):
     """K_t, never formed: K_t V = c∘S(S(…(c∘V)))."""
 
     order = "C"
 
-    def __init__(self, diffusion: Diffusion) -> None:
+    def __init__(self, diffusion: Diffusion | TwoSteps) -> None:
         self.diffusion = diffusion
-        S = diffusion.S
-        self.shape, self.dtype = S.shape, S.dtype
-        self.flops = diffusion.steps * _flops(S)
+        n = len(diffusion.c)
+        self.shape, self.dtype = (n, n), diffusion.c.dtype
+        self.flops = diffusion.flops
         self.diagonal = (diffusion.c[:, 0] > 0).astype(self.dtype)
         self.largest, self.nonnegative = 1.0, True
 
@@ -133,11 +188,8 @@ class DiffusedGram(Gram):
         multiply_wide(self.spread, V, out)
 
     def in_single_precision(self) -> DiffusedGram:
-        d = self.diffusion
-        if self.dtype == np.float32 or isinstance(d.S, Normalized):
-            return self
-        S, degrees, c = (each.astype(np.float32) for each in (d.S, d.degrees, d.c))
-        return DiffusedGram(Diffusion(S, degrees, d.steps, c))
+        rough = self.diffusion.in_single_precision()
+        return self if rough is self.diffusion else DiffusedGram(rough)
 
     def spread(self, V: Array) -> Array:  # (n, k) -> (n, k)
         d = self.diffusion
@@ -156,7 +208,7 @@ class DiffusedGram(Gram):
         return 0.0
 
 
-def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion]:
+def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Steps]:
     """The Gram of K_t for K ≥ 0 and an even t; formed where that is faster.
 
     Distances are small differences, so the diagonal of S^t must be exact. Where it cannot be had
@@ -165,7 +217,9 @@ def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Diffusion | SpectralDiff
     if steps < 2 or steps % 2:
         raise ValueError(f"diffusion={steps} must be an even number of steps, or 0 for none.")
     K = _at_hand(K)
-    S, degrees = normalized(K)
+    if not K.stored:
+        return _two_steps(K) if steps == 2 else diffuse_along_eigenvectors(K, k, steps)
+    S, degrees = K.normalized()
     if _worth_forming(S, steps):
         return _formed(S, degrees, steps, power(S, steps // 2))
     diagonal = _diagonal_of_power(S, steps)
@@ -174,7 +228,7 @@ def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Diffusion | SpectralDiff
     return _lazy(S, degrees, steps, diagonal)
 
 
-def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, SpectralDiffusion]:
+def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion]:
     """The Gram of K_t with as many steps as k clusters need: 4, doubled until tr(S^t) ≤ 2k.
 
     tr(S^t) counts the directions in which samples still differ after t steps, from n down to the
@@ -183,14 +237,14 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
     curves hundreds. With too many samples for dense powers of S, or for many of them, steps are
     taken along its leading eigenvectors.
     """
-    K, n = _at_hand(K), K.shape[0]
-    if not isinstance(K, DenseGram | SparseGram) or (n > _MOST_SQUARED and on_host(K.K)):
+    K, n, here = _at_hand(K), K.shape[0], on_host(K.diagonal)
+    if not K.stored or (n > _MOST_SQUARED and here):
         return diffuse_along_eigenvectors(K, k)
     most = FEWEST_STEPS if has_plenty(n, k) else _MOST_SQUARED_STEPS
-    S, degrees = normalized(K)
+    S, degrees = K.normalized()
     steps, half = FEWEST_STEPS, S @ S
     while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
-        if steps >= most and n > _FEW_SAMPLES and on_host(K.K):
+        if steps >= most and n > _FEW_SAMPLES and here:
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)
@@ -201,9 +255,7 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion] | tuple[Gram, Spec
 
 def _at_hand(K: Gram) -> Gram:
     """A K of moderate size as an array, so that all kinds of Gram come out alike."""
-    if isinstance(K, DenseGram | SparseGram) or K.shape[0] > _MOST_SQUARED:
-        return K
-    return DenseGram(K.dot(np.eye(K.shape[0], dtype=K.dtype)))
+    return K if K.stored or K.shape[0] > _MOST_SQUARED else DenseGram(K.entries())
 
 
 def power(S: Any, m: int) -> Any:  # (n, n)
@@ -223,6 +275,13 @@ def _squared(A: Any) -> Any:
     return A @ A
 
 
+def _two_steps(K: Gram) -> tuple[Gram, TwoSteps]:
+    degrees = K.normalized()[1]
+    weights = np.square(inverse_root(degrees)[:, 0])
+    diffusion = TwoSteps(K, degrees, inverse_root(weights * K.square_sums(weights)))
+    return diffusion.gram(), diffusion
+
+
 def _lazy(S: Any, degrees: Array, steps: int, diagonal: Array) -> tuple[Gram, Diffusion]:
     diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
     return DiffusedGram(diffusion), diffusion
@@ -235,13 +294,11 @@ def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffus
     full = half @ half.T
     full = without_tiny(full)  # no subnormal products later
     set_diagonal(full, cast(diffusion.c[:, 0] > 0, full.dtype))
-    return gram_of(full), diffusion
+    return DenseGram(full), diffusion
 
 
 def _worth_forming(S: Any, steps: int) -> bool:
     """Whether K_t is small enough for an array, and for the two that are needed to make it."""
-    if isinstance(S, Normalized):
-        return False
     if not on_host(S):  # it is no sparse matrix there: one product is faster than several
         return True
     n, free = S.shape[0], memory.available()
@@ -249,23 +306,14 @@ def _worth_forming(S: Any, steps: int) -> bool:
     return small and (free is None or 4 * n**2 * S.dtype.itemsize < free)
 
 
-def _flops(S: Any) -> float:
-    """Operations of one step with one column."""
-    if isinstance(S, Normalized):
-        return S.K.flops
-    return 2.0 * (S.nnz if sparse.issparse(S) else S.size)
-
-
 def _diagonal_of_power(S: Any, steps: int) -> Array | None:  # (n,)
     """The diagonal of S^t: squared lengths of the rows of S^(t/2), some rows at a time.
 
-    None where S is known by its products only, or where there are too many entries.
+    None where there are too many entries.
     """
     n, half = S.shape[0], steps // 2
-    if isinstance(S, Normalized):
-        weights = np.square(S.root[:, 0])
-        return weights * S.K.square_sums(weights) if half == 1 else None
-    if n * min(float(n), (_flops(S) / (2 * n)) ** half) > _MOST_ENTRIES:
+    stored = S.nnz if sparse.issparse(S) else S.size
+    if n * min(float(n), (stored / n) ** half) > _MOST_ENTRIES:
         return None
     diagonal = np.empty(n, S.dtype)
     for start in range(0, n, _ROWS):

@@ -1,31 +1,51 @@
-"""A neighbour graph: symmetric weights A, its degrees, and products with it."""
+"""A neighbour graph: symmetric weights A ≥ 0, its degrees, and products with it."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ..core.arrays import namespace
-from ..core.types import Array
-from .device import DeviceGram
+from ..core.arrays import cast, namespace, on_host
+from ..core.types import Array, Matrix
+from .array import DenseGram
+from .base import Gram, Operator
 from .sparse import SparseGram
 
 
-class Graph(SparseGram):
-    """The symmetric weights A ≥ 0 of a graph, and its degrees."""
+class Graph(Operator):
+    """The symmetric weights A of a graph of n samples, in CSR form or an array on a device."""
+
+    def __init__(self, A: Matrix) -> None:
+        self.weights = SparseGram(A) if sparse.issparse(A) else DenseGram(A)
+        self.shape, self.dtype = self.weights.shape, self.weights.dtype
+        self.order, self.flops = self.weights.order, self.weights.flops
+
+    def multiply(self, V: Array, out: Array) -> None:
+        self.weights.multiply(V, out)
+
+    def stack(self, fits: int, rows: int, k: int) -> Array:
+        return self.weights.stack(fits, rows, k)
+
+    def hold(self, V: Array) -> Array:
+        return self.weights.hold(V)
+
+    def dot(self, V: Array) -> Array:
+        return self.weights.dot(V)
 
     @cached_property
     def degrees(self) -> Array:  # (n, 1)
-        return np.asarray(self.K.sum(axis=1), self.dtype).reshape(-1, 1)
+        A = self.weights.K
+        if sparse.issparse(A):
+            return np.asarray(A.sum(axis=1), self.dtype).reshape(-1, 1)
+        return namespace(A).sum(A, axis=1)[:, None]
 
     def in_single_precision(self) -> Graph:
-        return Graph(self.K.astype(np.float32, copy=False))
+        return Graph(cast(self.weights.K, namespace(self.weights.K).float32))
 
-
-class DeviceGraph(DeviceGram):
-    """The same as an array on a device."""
-
-    @cached_property
-    def degrees(self) -> Array:  # (n, 1)
-        return namespace(self.K).sum(self.K, axis=1)[:, None]
+    def beside(self, K: Gram) -> Graph:
+        """The same graph where products with K are made: sparse, or as an array on a device."""
+        A: Any = self.weights.K
+        return self if on_host(K.diagonal) else Graph(K.hold(A.toarray()))

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from ..core.arrays import cast, namespace, on_host, slices, to_host
 from ..core.types import Array, Matrix
-from .device import DeviceGram
+from .array import DenseGram
 from .sparse import SparseGram
 
 #: Entries of a product of two patterns that are held at once.
@@ -126,7 +126,7 @@ def pattern(k: sparse.csr_array) -> sparse.csr_array:  # (m, n) -> (m, n)
     return sparse.csr_array(k > 0).astype(np.float32)
 
 
-def weigh_links(K: Any) -> tuple[SparseGram | DeviceGram, Links]:
+def weigh_links(K: Any) -> tuple[SparseGram | DenseGram, Links]:
     """K ∘ J² for a K that keeps neighbours, and what new samples need for theirs."""
     links = Links(pattern(K.K) if on_host(K.K) else K.K > 0)
     return type(K)(links.weighed(K.K)), links

@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Matrix
-from .base import Gram
-from .data import Data
+from .base import Data, Gram
 
 #: Numbers of a stack that are worked on together.
 _NUMBERS = 2**20

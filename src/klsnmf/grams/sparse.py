@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 
 from ..core.products import times
 from ..core.types import Array
-from .base import Gram, Order, multiply_wide
+from .base import Gram, Order, inverse_root, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
 _MOST_NEIGHBORS = 10_000
@@ -20,6 +20,7 @@ class SparseGram(Gram):
     """A symmetric sparse K of shape (n, n), in CSR form."""
 
     order = "C"
+    stored = True
 
     def __init__(self, K: sparse.csr_array) -> None:
         self.K = K
@@ -40,6 +41,24 @@ class SparseGram(Gram):
         row = slice(self.K.indptr[i], self.K.indptr[i + 1])
         column[self.K.indices[row]] = self.K.data[row]
         return column
+
+    def entries(self) -> sparse.csr_array:
+        return self.K
+
+    def normalized(self, *, formed: bool = True) -> tuple[sparse.csr_array, Array]:
+        degrees = np.asarray(self.K.sum(axis=1)).ravel()
+        scale = sparse.diags_array(inverse_root(degrees.astype(self.dtype))[:, 0])
+        return (scale @ self.K @ scale).tocsr(), degrees
+
+    def without_strangers(self, fewest: int, least: float) -> Gram:
+        S = sparse.csr_array(self.normalized()[0])
+        S.data[S.data < least] = 0
+        S.eliminate_zeros()
+        _, piece = csgraph.connected_components(S, directed=False)
+        kept = np.bincount(piece)[piece] >= fewest
+        if kept.all() or not kept.any():
+            return self
+        return SparseGram(sparse.csr_array(self.K[kept][:, kept]))
 
     def square_sums(self, weights: Array) -> Array:
         return np.asarray(self.K.power(2) @ weights)

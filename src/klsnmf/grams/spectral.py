@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,9 +13,9 @@ from ..core.eigenvectors import SPARE, filtered_iteration
 from ..core.products import row_lengths
 from ..core.threads import threads_for
 from ..core.types import Array
-from .base import Gram
+from .base import Gram, inverse_root
 from .low_rank import LowRankGram
-from .normalized import inverse_root, normalized, step
+from .normalized import step
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 #: Spirals of 3000 samples need 65,536; each doubling costs one product, or nothing.
@@ -51,6 +51,9 @@ class SpectralDiffusion:
     steps: int
     c: Array  # (n, 1)
     faded: float  # the share that remains after t steps of what is left out after 2
+
+    way: ClassVar[str] = "eigenvectors"
+    cheaper: ClassVar[bool] = True  # products with K_t take less time than those with K
 
     def gram(self) -> Gram:
         """K_t, with what the eigenvectors leave out on its diagonal."""
@@ -109,7 +112,7 @@ def diffuse_along_eigenvectors(
     )
     K, order, back = K.reordered()
     with threads_for(K.flops * m):
-        S, degrees = normalized(K, formed=False)
+        S, degrees = K.normalized(formed=False)
         rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
         rng = np.random.RandomState(0)
         Q = rng.normal(size=(n, m + SPARE)).astype(dtype)[order]

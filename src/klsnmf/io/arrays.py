@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core import files, memory
+from ..core.products import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
-from ..grams.data import with_short_indices
 from . import matlab, matrix_market
 from .names import chosen_names, place_of
 from .table import Choice, InputError, Table, classes, counted, numbers

@@ -27,13 +27,19 @@ from ..core.arrays import host_copy
 from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
-from ..estimators.kernel import LinearKernel, NearestMean
+from ..estimators.kernel import NearestMean
 from ..estimators.labels import Grouped, Largest
-from ..grams import Diffusion, Links, SpectralDiffusion
-from ..grams.normalized import Normalized
+from ..grams.diffused import Diffusion, TwoSteps
+from ..grams.links import Links
+from ..grams.spectral import SpectralDiffusion
 from ..kernels.count import Evidence
-from ..kernels.mix import MixedKernel
-from ..kernels.similarity import DiffusedKernel, FittedKernel, LinkedKernel, PrecomputedKernel
+from ..kernels.similarity import (
+    DiffusedKernel,
+    FittedKernel,
+    LinkedKernel,
+    MixedKernel,
+    PrecomputedKernel,
+)
 from ..methods import METHODS
 from ..models.new_samples import NewSamples
 
@@ -104,7 +110,7 @@ class _ModelArchive(Archive):
 
     def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         kind = type(value).__name__
-        if isinstance(value, Normalized):
+        if isinstance(value, TwoSteps):
             raise ModelError(
                 "A dense kernel with diffusion=2 is asked at each step, by workers or tile by "
                 "tile, so a model file does not hold it: set diffusion=0 or 4, or n_neighbors for "
@@ -133,8 +139,8 @@ class _ModelArchive(Archive):
 
 
 _ARCHIVE = _ModelArchive(
-    *("model", 1),
-    *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest, LinearKernel),
+    *("model", 2),
+    *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest),
     *(LinkedKernel, Links, MixedKernel, NearestMean, NewSamples, PrecomputedKernel),
     SpectralDiffusion,
 )

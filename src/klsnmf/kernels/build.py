@@ -1,34 +1,215 @@
-"""How the matrix of a kernel is made: sparse, as an array, by tiles, of low rank, on workers."""
+"""From parameters and samples to a similarity and its matrix: the plan is made, then the Gram."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
+from scipy.sparse import issparse
 
 from ..core import memory
-from ..core.types import Array, Matrix
-from ..grams import DenseGram, Gram, LowRankGram, SparseGram, TiledGram
-from ..grams.tiled import tile_side
-from .functions import (
-    KERNELS,
-    Kernel,
-    KernelFunction,
-    called,
-    gaussian,
-    is_wide,
-    neighbors_wanted,
-    width_of,
+from ..core.arrays import (
+    cast,
+    device_of,
+    follows_lists,
+    like,
+    mean_entry,
+    namespace,
+    require_memory,
+    require_same_place,
+    set_diagonal,
+    slices,
+    widest,
 )
-from .neighbors import nearest, reach_of, symmetric, undirected_pairs
-from .plan import Plan, make_plan
-from .similarity import FittedKernel
+from ..core.products import all_distances, centred, filled_share
+from ..core.types import Array, Matrix
+from ..grams.array import DenseGram
+from ..grams.base import Gram
+from ..grams.diffused import diffuse, diffuse_enough
+from ..grams.graph import Graph
+from ..grams.links import weigh_links
+from ..grams.low_rank import LowRankGram
+from ..grams.sparse import SparseGram
+from ..grams.tiled import TiledGram, tile_side
+from .checks import check_definite, check_gram, check_graph, precomputed_gram
+from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
+from .neighbors import (
+    binary_graph,
+    how_many_neighbors,
+    nearest,
+    nearest_distances,
+    reach_of,
+    symmetric,
+    undirected_pairs,
+)
+from .plan import Plan, choose_search, make_plan, plan_there
+from .similarity import (
+    DiffusedKernel,
+    FittedKernel,
+    LinkedKernel,
+    PrecomputedKernel,
+    Similarity,
+    View,
+)
 from .tiles import KernelTiles, nystrom
+from .workers import RemoteSamples
 
-if TYPE_CHECKING:
-    from .engines import RemoteSamples
+#: What the samples alone make of a kernel.
+BeforeDiffusion = FittedKernel | PrecomputedKernel
+
+#: Entries of K that are computed together on a device.
+_BLOCK = 2**23
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """The parameters of a kernel and of its matrix, and what they make of samples.
+
+    As the parameters of the estimators that have the same names. ``kernel`` may be a list, and
+    ``gram`` may be "samples": see ``make_plan``.
+    """
+
+    kernel: Any
+    radius: float | str = "auto"
+    n_neighbors: int | str | None = None
+    diffusion: int | str = 0
+    gram: str = "auto"
+    max_memory: float | None = None
+    neighbor_search: str = "auto"
+    verbose: int = 0
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The kernels, one or several."""
+        if not isinstance(self.kernel, list | tuple):
+            return [self.kernel]
+        if not self.kernel:
+            raise ValueError("kernel is an empty list; it must hold at least one kernel.")
+        for kernel in self.kernel:
+            if not callable(kernel) and kernel not in KERNELS:
+                raise ValueError(
+                    f"kernel={self.kernel!r} holds {kernel!r}; a list of kernels holds functions "
+                    f"and names among {', '.join(KERNELS)}."
+                )
+        return list(self.kernel)
+
+    def views(
+        self,
+        X: Matrix,
+        unit: float,
+        k: int | None,
+        *,
+        local: bool,
+        workers: RemoteSamples | None = None,
+    ) -> list[View]:
+        """Each kernel on the samples X, given in this unit; ``workers`` have them too.
+
+        With k = None as far as it does not depend on the number of clusters. ``local`` says
+        whether distances are wanted, which must not be negative then.
+        """
+        return [
+            replace(self, kernel=kernel)._view(
+                X, unit, k, local=local, workers=workers, alone=len(self.kernels) == 1
+            )
+            for kernel in self.kernels
+        ]
+
+    @memory.explained("The kernel matrix", memory.SMALLER_KERNEL)
+    def _view(
+        self,
+        X: Matrix,
+        unit: float,
+        k: int | None,
+        *,
+        local: bool,
+        workers: RemoteSamples | None,
+        alone: bool,
+    ) -> View:
+        base, fitted = self._fit(X, unit, k, workers, alone)
+        check_gram(base, local=local)
+        if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
+            check_definite(base)
+        return View(base, base, fitted) if k is None else self._diffused(base, fitted, k)
+
+    def _fit(
+        self, X: Matrix, unit: float, k: int | None, workers: RemoteSamples | None, alone: bool
+    ) -> tuple[Gram, BeforeDiffusion]:
+        """The kernel before diffusion."""
+        if self.kernel == "precomputed":
+            K = precomputed_gram(X)
+            return K, PrecomputedKernel(K.diagonal)
+        radius = self.radius if self.radius == "auto" else float(self.radius) / unit
+        n_neighbors: Any = self.n_neighbors
+        if n_neighbors == "auto":
+            sparse = kernel_of(self.kernel).radii == "each" and self.gram == "auto"
+            n_neighbors = how_many_neighbors(X.shape[0], k) if sparse else None
+        plan = self._plan(X, n_neighbors, workers, alone)
+        if self.verbose:
+            print("; ".join(plan.reasons))
+        return fit_kernel(X, self.kernel, radius, n_neighbors, plan, workers)
+
+    def _plan(
+        self, X: Matrix, n_neighbors: int | None, workers: RemoteSamples | None, alone: bool
+    ) -> Plan:
+        if not follows_lists(X):
+            return plan_there(X, self.gram, self.neighbor_search, self.max_memory)
+        return make_plan(
+            X.shape,
+            X.dtype.itemsize,
+            self.kernel,
+            n_neighbors,
+            gram=self.gram,
+            max_memory=self.max_memory,
+            neighbor_search=self.neighbor_search,
+            room=workers.workers.memory() if workers is not None else None,
+            filled=filled_share(X),
+            nonnegative=kernel_of(self.kernel).nonnegative(X),
+            sparse=issparse(X),
+            by_samples=alone and self.diffusion in (0, "auto", "unweighed"),
+        )
+
+    def _diffused(self, base: Gram, fitted: BeforeDiffusion, k: int) -> View:
+        """K after some steps of diffusion, if there are any; "auto" weighs links too."""
+        steps: Any = self.diffusion
+        by_rule = isinstance(steps, str)
+        of_its_own = self.kernel != "precomputed" and kernel_of(self.kernel).radii == "each"
+        if steps == 0 or (by_rule and not of_its_own):
+            return View(base, base, fitted)
+        if not base.nonnegative:
+            raise ValueError(
+                f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
+                "set diffusion=0."
+            )
+        if not follows_lists(base.diagonal):
+            remedy = "Set diffusion=0, or fit a part of the rows."
+            require_memory(base.entries(), 7, "Diffusion", remedy)
+        if steps == "auto" and fitted.n_neighbors is not None:
+            base, links = weigh_links(base)
+            before: Similarity = LinkedKernel(fitted, links)
+        else:
+            before = fitted
+        K, diffusion = diffuse_enough(base, k) if by_rule else diffuse(base, steps, k)
+        if self.verbose:
+            print(f"{diffusion.steps} steps of diffusion, by {diffusion.way}")
+        # Starts come from K before diffusion, where that is not the more expensive of the two.
+        return View(K if diffusion.cheaper else base, K, DiffusedKernel(before, diffusion))
+
+    def graph(self, graph_neighbors: Any, X: Matrix | None, K: Gram) -> Graph:
+        """The graph of GLS-NMF, where K is: nearest neighbours of samples, or a matrix."""
+        if not isinstance(graph_neighbors, Integral):
+            require_same_place(graph_neighbors, "graph_neighbors", K.diagonal, "X")
+            return check_graph(graph_neighbors, K.shape[0], K.dtype)
+        if X is None:
+            raise ValueError(
+                'graph_neighbors is a number, and with kernel="precomputed" there are no samples '
+                "to find neighbours of: give the graph as a matrix."
+            )
+        approximate, *_ = choose_search(X.shape, self.neighbor_search, filled=filled_share(X))
+        X = X.astype(K.dtype, copy=False)
+        return binary_graph(X, int(graph_neighbors), approximate=approximate).beside(K)
 
 
 def fit_kernel(
@@ -44,56 +225,56 @@ def fit_kernel(
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
     """
-    n = X.shape[0]
-    if plan is None:
+    n, form = X.shape[0], kernel_of(kernel)
+    if plan is None and follows_lists(X):
         room = None if workers is None else np.inf
         plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors, room=room)
-    if kernel == "cosine":
-        X = normalize(X)
-    wanted = neighbors_wanted(kernel, radius, n_neighbors)
-    if wanted and n > 1:
+    plan = plan or plan_there(X, "auto", "auto", None)
+    X = form.prepared(X)
+    wanted = min(neighbors_wanted(form, radius, n_neighbors), n - 1)
+    neighbors: Array = np.empty((n, 0), np.intp)
+    if plan.gram == "blocks":
+        d2 = nearest_distances(X, wanted)
+    elif wanted:
         find = workers.neighbor_indices if workers is not None and plan.by_workers else None
         neighbors, d2 = nearest(X, wanted, approximate=plan.approximate, find=find)
     else:
-        neighbors, d2 = np.empty((n, 0), np.intp), np.empty((n, 0), X.dtype)
-    width, r = width_of(d2, kernel, radius)
-    reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, X.dtype)
-    fitted = FittedKernel(kernel, X, r, n_neighbors, reach, width)
+        d2 = np.empty((n, 0), X.dtype)
+    width, r = width_of(d2, form, radius)
+    reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, d2.dtype)
+    if form.radii == "each":
+        width = cast(like(width, X), X.dtype)
+    fitted = FittedKernel(kernel, X, like(r, X), n_neighbors, like(reach, X), width)
+    if plan.gram == "blocks":
+        return _in_blocks(fitted), fitted
     if n_neighbors is None:
-        return _all_pairs(kernel, X, r, plan, workers), fitted
+        return _all_pairs(fitted, plan, workers), fitted
     i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
-    if callable(kernel):
-        K = _symmetric_call(kernel, X)
-        return SparseGram(symmetric(i, j, K[i, j], K.diagonal())), fitted
-    pairs, each = KERNELS[kernel].pairs, np.arange(n)
-    values, diagonal = pairs(X, r, i, X, r, j), pairs(X, r, each, X, r, each)
+    values, diagonal = form.kept(X, r, i, j)
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
 
 
-def _all_pairs(
-    kernel: str | KernelFunction, X: Matrix, r: Array, plan: Plan, workers: RemoteSamples | None
-) -> Gram:
+def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) -> Gram:
     """K with all its entries: as an array, by tiles, of low rank, or on the workers."""
-    if callable(kernel):
-        return DenseGram(_symmetric_call(kernel, X))
-    form = KERNELS[kernel]
+    form, X, r = fitted.form, fitted.X, fitted.r
     if plan.gram == "low-rank" and plan.exact:
         return LowRankGram(X)
     if workers is not None:
         return workers.gram(form, r)
     if plan.gram == "dense":
-        return DenseGram(_dense(form, X, r, plan.max_memory))
+        return DenseGram(_dense(fitted, plan.max_memory))
     tiles = KernelTiles(form, X, r, X.dtype)
-    if is_wide(form, tiles.mean()):
+    if form.is_wide(tiles.mean()):
         tiles = replace(tiles, dtype=np.dtype(np.float64))
     if plan.gram == "low-rank":
         return nystrom(tiles)
     return TiledGram(tiles, tile_side(tiles.dtype.itemsize, plan.max_memory))
 
 
-def _dense(form: Kernel, X: Matrix, r: Array, max_memory: float | None) -> Array:
-    K = form.dense(X, r, X, r)
-    if K.dtype == np.float32 and is_wide(form, K.mean(dtype=np.float64)):
+def _dense(fitted: FittedKernel, max_memory: float | None) -> Array:  # (n, n)
+    form, X, r = fitted.form, fitted.X, fitted.r
+    K = form.matrix(X, r)
+    if K.dtype == np.float32 and form.is_wide(mean_entry(K)):
         del K
         memory.require(
             8.0 * X.shape[0] ** 2,
@@ -101,16 +282,44 @@ def _dense(form: Kernel, X: Matrix, r: Array, max_memory: float | None) -> Array
             memory.SMALLER_KERNEL,
             max_memory,
         )
-        X, r = X.astype(np.float64), r.astype(np.float64)
-        K = form.dense(X, r, X, r)
-    # The distance of a sample to itself is zero, whatever rounding says.
-    if form.profile is gaussian:
-        np.fill_diagonal(K, 1)
+        K = form.matrix(X.astype(np.float64), r.astype(np.float64))
     return K
 
 
-def _symmetric_call(kernel: KernelFunction, X: Matrix) -> Array:  # (n, n)
-    K = called(kernel, X, X)
-    if DenseGram(K).asymmetry() > np.sqrt(np.finfo(K.dtype).eps):
-        raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
+def _in_blocks(fitted: FittedKernel) -> DenseGram:
+    """K as an array on the device of the samples, made there some rows at a time.
+
+    It has all entries, even where neighbours are asked for: the others are zero.
+    """
+    form, X, n, reach = fitted.form, fitted.X, fitted.X.shape[0], fitted.reach
+    xp, entries, points = namespace(X), form.blocks(X, fitted.r), centred(X, X)
+
+    def block(i: slice, j: slice) -> Array:
+        values = entries(i, j)
+        if fitted.n_neighbors is None:
+            return values
+        d2 = all_distances(points[i, :], points[j, :])
+        return xp.where((d2 <= reach[i][:, None]) | (d2 <= reach[j]), values, 0)
+
+    K = _symmetric(n, X, X.dtype, block)
+    wide = fitted.n_neighbors is None and form.is_wide(mean_entry(K))
+    if wide and X.dtype == xp.float32:
+        K = _symmetric(n, X, widest(X), block)
+    if form.of_distance:
+        set_diagonal(K, form.own_value)
+    return DenseGram(K)
+
+
+def _symmetric(
+    n: int, home: Array, dtype: Any, block: Callable[[slice, slice], Array]
+) -> Array:  # (n, n)
+    """A symmetric array from the blocks of its rows from the diagonal on."""
+    K = namespace(home).empty((n, n), dtype=dtype, device=device_of(home))
+    for rows in slices(n, _BLOCK // n):
+        columns = slice(rows.start, n)
+        values = cast(block(rows, columns), dtype)
+        K[rows, columns] = values
+        K[columns, rows] = values.T
+        own = values[:, : values.shape[0]]
+        K[rows, rows] = (own + own.T) / 2  # both are right up to rounding
     return K

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.utils import check_array
 
-from ..core import arrays
-from ..core.arrays import require_same_place, to_host
+from ..core.arrays import as_matrix, cast, to_host, widest
+from ..core.products import canonical
 from ..core.types import Array, Matrix
-from ..grams import DenseGram, DeviceGram, Gram, SparseGram, gram_of
-from ..grams.data import canonical
-from ..grams.graph import DeviceGraph, Graph
+from ..grams.array import DenseGram
+from ..grams.base import Gram
+from ..grams.graph import Graph
+from ..grams.sparse import SparseGram
 from .functions import WIDE
 
 #: Up to this many samples all eigenvalues are computed.
@@ -28,22 +28,18 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
             f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
             f"X has shape {tuple(K.shape)}."
         )
-    if sparse.issparse(K):
-        gram: DenseGram | SparseGram = SparseGram(canonical(K))
-    else:
-        gram = gram_of(K)
-    if _wide(gram):
-        gram = gram_of(arrays.cast(gram.K, arrays.widest(gram.K)))
+    gram = SparseGram(canonical(K)) if sparse.issparse(K) else _array_gram(K)
     if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
         raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
     return gram
 
 
-def _wide(K: DenseGram | SparseGram) -> bool:
-    """Whether K is so close to constant that float32 would lose its squared distances."""
-    if K.dtype != np.float32 or isinstance(K, SparseGram):
-        return False
-    return bool(1 - K.mean / max(K.largest, 1e-300) < WIDE)
+def _array_gram(K: Array) -> DenseGram:
+    """In double precision where K is so close to constant that float32 would lose distances."""
+    gram = DenseGram(K)
+    if gram.dtype == np.float32 and 1 - gram.mean / max(gram.largest, 1e-300) < WIDE:
+        return DenseGram(cast(gram.K, widest(gram.K)))
+    return gram
 
 
 def check_gram(K: Gram, *, local: bool) -> None:
@@ -96,20 +92,28 @@ def check_definite(K: Gram) -> None:
 
 
 def check_graph(A: Any, n: int, dtype: Any) -> Graph:
-    """The graph of ``graph_neighbors`` when it is a matrix."""
-    if not sparse.issparse(A):
-        _require_graph_shape(np.asarray(A), n)
-    A = check_array(A, accept_sparse="csr", dtype=dtype, input_name="graph_neighbors")
-    _require_graph_shape(A, n)
-    require_moderate(A.data if sparse.issparse(A) else A, "graph_neighbors")
-    graph = Graph(sparse.csr_array(A))
-    _require_weights(graph)
+    """The graph of ``graph_neighbors`` when it is a matrix, where that is."""
+    name = "graph_neighbors"
+    shape = tuple(np.shape(A))
+    if shape != (n, n):
+        raise ValueError(f"{name} has shape {shape}; a graph of {n} samples has shape ({n}, {n}).")
+    graph = Graph(as_matrix(A, name, dtype))
+    weights = graph.weights
+    _require_moderate(weights.largest, weights.dtype, name)
+    if not weights.nonnegative:
+        raise ValueError(f"{name} has negative weights; a graph has none.")
+    if weights.asymmetry() > np.sqrt(np.finfo(weights.dtype).eps):
+        raise ValueError(f"{name} must be symmetric; (A + A.T) / 2 is.")
     return graph
 
 
 def require_moderate(values: Array, name: str) -> None:
     """Weights of samples or pairs, none so large that sums of products overflow."""
-    most, limit = float(np.abs(values).max(initial=0)), _largest_weight(values.dtype)
+    _require_moderate(float(np.abs(values).max(initial=0)), values.dtype, name)
+
+
+def _require_moderate(most: float, dtype: Any, name: str) -> None:
+    limit = _largest_weight(dtype)
     if most > limit:
         raise ValueError(
             f"{name} has entries up to {most:.3g}; divide it by a constant, so that none is above "
@@ -129,29 +133,3 @@ def require_some_weight(values: Array, name: str) -> None:
 
 def _largest_weight(dtype: Any) -> float:
     return float(np.finfo(dtype).max) ** 0.25
-
-
-def check_device_graph(A: Any, K: DeviceGram) -> DeviceGraph:
-    """The same for samples on a device."""
-    require_same_place(A, "graph_neighbors", K.K, "X")
-    arrays.require_dense(A, "graph_neighbors")
-    _require_graph_shape(A, K.shape[0])
-    if not arrays.all_finite(A):
-        raise ValueError("Input graph_neighbors contains NaN or infinity.")
-    graph = DeviceGraph(arrays.cast(A, K.K.dtype))
-    _require_weights(graph)
-    return graph
-
-
-def _require_graph_shape(A: Any, n: int) -> None:
-    if A.shape != (n, n):
-        raise ValueError(
-            f"graph_neighbors has shape {A.shape}; a graph of {n} samples has shape ({n}, {n})."
-        )
-
-
-def _require_weights(graph: Graph | DeviceGraph) -> None:
-    if not graph.nonnegative:
-        raise ValueError("graph_neighbors has negative weights; a graph has none.")
-    if graph.asymmetry() > np.sqrt(np.finfo(graph.dtype).eps):
-        raise ValueError("graph_neighbors must be symmetric; (A + A.T) / 2 is.")

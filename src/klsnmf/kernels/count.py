@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
@@ -23,8 +21,8 @@ from ..core.kmeans import draw_seed, kmeans
 from ..core.progress import steps
 from ..core.threads import threads_for
 from ..core.types import Array, Labels
-from ..grams import Gram, SparseGram
-from ..grams.normalized import leading_eigenvectors, normalized
+from ..grams.base import Gram
+from ..grams.normalized import leading_eigenvectors
 
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
 _MOST = 25
@@ -128,7 +126,9 @@ class Evidence:
 
 def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
     """The evidence in K, for as many candidates as there can be."""
-    K = _without_strangers(K)
+    # Samples that, alone or with a few others, are like no other: each such piece would be an
+    # eigenvalue of 1, and a cluster, and is none of any k.
+    K = K.without_strangers(_SMALLEST, _NO_LINK)
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
     most = min(_MOST, limit)
@@ -149,23 +149,6 @@ def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
     chosen = 1 if one_piece else int(candidates[np.argmax(score)])
     objective = np.array([one for _, one in seen])
     return Evidence(candidates, values, gaps, stability, score, objective, chosen)
-
-
-def _without_strangers(K: Gram) -> Gram:
-    """K without samples that, alone or with a few others, are like no other: no cluster of any k.
-
-    Each such piece would be an eigenvalue of 1, and a cluster.
-    """
-    if not isinstance(K, SparseGram):
-        return K
-    S = sparse.csr_array(normalized(K)[0])
-    S.data[S.data < _NO_LINK] = 0
-    S.eliminate_zeros()
-    _, piece = connected_components(S, directed=False)
-    kept = np.bincount(piece)[piece] >= _SMALLEST
-    if kept.all() or not kept.any():
-        return K
-    return SparseGram(sparse.csr_array(K.K[kept][:, kept]))
 
 
 def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """Kernels k(x, y), and rules for their widths.
 
-Named kernels are functions of either the squared distance or the inner product of two
-samples, so that one profile serves the dense matrix and single pairs alike. The Gaussian
-kernels are one formula, exp(-d²/(r_i r_j)): "rbf" has the same r = √2·σ for all samples,
+A named kernel is one profile: a function of the scaled squared distance d²/(r_x r_y) of two
+samples, or of their inner product. It serves the array, tiles, single pairs and arrays on a device
+alike. The Gaussian kernels are the profile exp(-t): "rbf" has the same r = √2·σ for all samples,
 "self-tuning" gives each sample its own.
 """
 
@@ -13,14 +13,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.extmath import safe_sparse_dot
 
-from ..core.arrays import namespace, on_host, without_tiny
+from ..core.arrays import (
+    all_finite,
+    as_array,
+    cast,
+    exp_minus,
+    in_best_type,
+    namespace,
+    set_diagonal,
+    unit_rows,
+    without_tiny,
+    zeros,
+)
+from ..core.products import (
+    all_distances,
+    all_products,
+    centred,
+    inner_products,
+    row_lengths,
+    smallest_entry,
+    squared_distances,
+)
 from ..core.types import Array, Matrix
-from ..grams.data import Data
-from .neighbors import inner_products, squared_distances
+from ..grams.array import DenseGram
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
 #: choice of Zelnik-Manor and Perona, "Self-tuning spectral clustering" (2004).
@@ -34,52 +50,162 @@ WIDE = 0.02
 KernelFunction = Callable[[Any, Any], Array]
 
 
+def _never(tiny: float) -> float:
+    return np.inf
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A named kernel: how a pair is measured, and what becomes of the measure.
 
-    ``profile(measure, r_i, r_j)`` may overwrite the measure.
+    Attributes
+    ----------
+    profile : a function of the scaled squared distance, or of the inner product, which it may
+        overwrite
+    radii : "each" if every sample has its own radius, "one" if there is one for all, None for a
+        kernel of inner products
+    unit_length : whether samples are scaled to length 1 first
+    linear : whether it is the inner product itself
+    never_negative : whether no value is below zero, whatever the samples
+    end : for kernels of distances that decay fast, the scaled squared distance at which the
+        profile is √tiny, given the smallest number of full precision
     """
 
-    of_distance: bool
-    profile: Callable[[Array, Array, Array], Array]
+    profile: Callable[..., Array]
+    radii: str | None = None
+    unit_length: bool = False
+    linear: bool = False
     never_negative: bool = True
+    end: Callable[[float], float] = _never
+
+    @property
+    def of_distance(self) -> bool:
+        return self.radii is not None
+
+    @property
+    def scale_free(self) -> bool:
+        """Whether k stays the same where samples and radii are given in another unit."""
+        return self.of_distance or self.unit_length
+
+    @property
+    def own_value(self) -> float:
+        """k(x, x) of a kernel of distances."""
+        return float(self.profile(np.zeros(1))[0])
+
+    def prepared(self, X: Matrix) -> Matrix:
+        """The samples as the kernel compares them."""
+        return unit_rows(X) if self.unit_length else X
+
+    def nonnegative(self, X: Matrix) -> bool:
+        """Whether k is known to be below zero for no two samples of X."""
+        return self.never_negative or smallest_entry(X) >= 0
+
+    def is_wide(self, mean: float) -> bool:
+        """Whether K is so close to constant that float32 would lose its squared distances."""
+        return self.of_distance and self.own_value - mean < WIDE * self.own_value
+
+    def ready(self, X: Matrix, about: Matrix) -> Matrix:
+        """Prepared samples in the form that ``dense`` wants on their device."""
+        return centred(X, about) if self.of_distance else X
 
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
-        """k between all samples of X and of Y, whose radii are r and q."""
+        """k between all samples of X and of Y, ready and with radii r and q."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused later
             if self.of_distance:
-                measure = euclidean_distances(X, None if Y is X else Y, squared=True)
-            else:
-                measure = safe_sparse_dot(X, Y.T, dense_output=True)
-            return self.profile(measure, r[:, None], q)
+                return self._of_distances(all_distances(X, Y), r[:, None], q)
+            return self.profile(all_products(X, Y))
 
     def pairs(
         self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array
     ) -> Array:  # (pairs,)
         """k between samples i of X and j of Y, pair by pair."""
         with np.errstate(over="ignore", invalid="ignore"):
-            measure = (squared_distances if self.of_distance else inner_products)(X, i, Y, j)
-            return self.profile(measure, r[i], q[j])
+            if self.of_distance:
+                return self._of_distances(squared_distances(X, i, Y, j), r[i], q[j])
+            return self.profile(inner_products(X, i, Y, j))
+
+    def own(self, X: Matrix) -> Array:  # (len(X),)
+        """k(x, x); the distance of a sample to itself is zero, whatever rounding says."""
+        if self.of_distance:
+            return zeros(X.shape[0], X) + self.own_value
+        with np.errstate(over="ignore", invalid="ignore"):
+            return cast(self.profile(row_lengths(in_best_type(X))), X.dtype)
+
+    def matrix(self, X: Matrix, r: Array) -> Array:  # (n, n)
+        """k between all samples of X."""
+        K = self.dense(X, r, X, r)
+        if self.of_distance:
+            set_diagonal(K, self.own_value)
+        return K
+
+    def kept(self, X: Matrix, r: Array, i: Array, j: Array) -> tuple[Array, Array]:
+        """The entries of ``matrix`` at (i, j), and its diagonal: (pairs,), (n,)."""
+        return self.pairs(X, r, i, X, r, j), self.own(X)
+
+    def blocks(self, X: Matrix, r: Array) -> Callable[[slice, slice], Array]:
+        """The same for some rows and columns at a time, in the best precision of a device."""
+        X = self.ready(X, X)
+        return lambda i, j: self.dense(X[i, :], r[i], X[j, :], r[j])
+
+    def _of_distances(self, d2: Array, r_i: Array, r_j: Array) -> Array:
+        """The profile of d²/(r_i r_j), zero where the result is too small to compute with."""
+        with np.errstate(over="ignore", under="ignore"):
+            d2 /= r_i
+            d2 /= r_j
+            return without_tiny(self.profile(d2))
 
 
-def gaussian(d2: Array, r_i: Array, r_j: Array) -> Array:
-    """exp(-d²/(r_i r_j)), zero where the result is too small to compute with."""
-    with np.errstate(over="ignore", under="ignore"):
-        d2 /= r_i
-        d2 /= r_j
-        if not on_host(d2):
-            return without_tiny(namespace(d2).exp(-d2))
-        np.exp(np.negative(d2, out=d2), out=d2)
-    return without_tiny(d2)
+@dataclass(frozen=True)
+class GivenKernel(Kernel):
+    """A function of the user's, which is asked for all pairs at once."""
+
+    profile: KernelFunction
+    never_negative: bool = False
+
+    def nonnegative(self, X: Matrix) -> bool:
+        return False
+
+    def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:
+        return called(self.profile, X, Y)
+
+    def pairs(self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array) -> Array:
+        return called(self.profile, X, Y)[i, j]
+
+    def own(self, X: Matrix) -> Array:
+        each = [X[i : i + 1, :] for i in range(X.shape[0])] or [X]
+        found = [called(self.profile, x, x)[:, 0] for x in each]
+        return namespace(found[0]).concat(found)
+
+    def matrix(self, X: Matrix, r: Array) -> Array:
+        K = called(self.profile, X, X)
+        if DenseGram(K).asymmetry() > namespace(K).finfo(K.dtype).eps ** 0.5:
+            raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
+        return K
+
+    def kept(self, X: Matrix, r: Array, i: Array, j: Array) -> tuple[Array, Array]:
+        K = self.matrix(X, r)
+        return K[i, j], K.diagonal()
+
+    def blocks(self, X: Matrix, r: Array) -> Callable[[slice, slice], Array]:
+        K = self.matrix(X, r)
+        return lambda i, j: K[i, j]
 
 
-def inner_product(product: Array, r_i: Array, r_j: Array) -> Array:
+def gaussian(t: Array) -> Array:
+    """exp(-t)."""
+    return exp_minus(t)
+
+
+def _gaussian_end(tiny: float) -> float:
+    return float(-np.log(tiny) / 2)
+
+
+def inner_product(product: Array) -> Array:
     """⟨x, y⟩."""
     return product
 
 
-def polynomial(product: Array, r_i: Array, r_j: Array) -> Array:
+def polynomial(product: Array) -> Array:
     """(⟨x, y⟩ + 1)²."""
     product += 1
     product *= product
@@ -87,54 +213,46 @@ def polynomial(product: Array, r_i: Array, r_j: Array) -> Array:
 
 
 KERNELS = {
-    "self-tuning": Kernel(of_distance=True, profile=gaussian),
-    "rbf": Kernel(of_distance=True, profile=gaussian),
-    "linear": Kernel(of_distance=False, profile=inner_product, never_negative=False),
-    "cosine": Kernel(of_distance=False, profile=inner_product, never_negative=False),
-    "polynomial": Kernel(of_distance=False, profile=polynomial),
+    "self-tuning": Kernel(gaussian, radii="each", end=_gaussian_end),
+    "rbf": Kernel(gaussian, radii="one", end=_gaussian_end),
+    "linear": Kernel(inner_product, linear=True, never_negative=False),
+    "cosine": Kernel(inner_product, linear=True, unit_length=True, never_negative=False),
+    "polynomial": Kernel(polynomial),
 }
 
 
-def never_negative(kernel: str | KernelFunction, X: Matrix) -> bool:
-    """Whether k is known to be below zero for no two samples of X."""
-    return not callable(kernel) and (KERNELS[kernel].never_negative or Data(X).nonnegative)
-
-
-def is_wide(form: Kernel, mean: float) -> bool:
-    """Whether K is so close to constant that float32 would lose its squared distances."""
-    return form.profile is gaussian and 1 - mean < WIDE
+def kernel_of(kernel: str | KernelFunction) -> Kernel:
+    """A kernel by its name, or a function of the user's."""
+    return GivenKernel(kernel) if callable(kernel) else KERNELS[kernel]
 
 
 def called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
     """What a function of the user's returns, if it will do."""
-    returned: Any = kernel(X, Y)
-    K: Array = returned.toarray() if sparse.issparse(returned) else np.asarray(returned)
-    shape = X.shape[0], Y.shape[0]
-    if K.shape != shape or K.dtype.kind not in "fiub":
+    K = as_array(kernel(X, Y), X, "What kernel(X, Y) returns")
+    shape, real = (X.shape[0], Y.shape[0]), ("bool", "integral", "real floating")
+    if tuple(K.shape) != shape or not namespace(K).isdtype(K.dtype, real):
         raise ValueError(
-            f"kernel returned an array of shape {K.shape} and type {K.dtype} for {shape[0]} and "
-            f"{shape[1]} samples; it must return real numbers in an array of shape {shape}."
+            f"kernel returned an array of shape {tuple(K.shape)} and type {K.dtype} for {shape[0]} "
+            f"and {shape[1]} samples; it must return real numbers in an array of shape {shape}."
         )
-    if not np.isfinite(K).all():
+    if not all_finite(K):
         raise ValueError("kernel returned NaN or infinity; it must return finite numbers.")
-    return K.astype(X.dtype, copy=False)
+    return cast(K, X.dtype)
 
 
-def neighbors_wanted(
-    kernel: str | KernelFunction, radius: float | str, n_neighbors: int | None
-) -> int:
+def neighbors_wanted(form: Kernel, radius: float | str, n_neighbors: int | None) -> int:
     """How many nearest samples must be known: those that are kept, and for the width."""
-    if kernel == "self-tuning" or (kernel == "rbf" and radius == "auto"):
+    if form.radii == "each" or (form.radii == "one" and radius == "auto"):
         return max(n_neighbors or 0, SCALE_NEIGHBOR)
     return n_neighbors or 0
 
 
-def width_of(d2: Array, kernel: str | KernelFunction, radius: float | str) -> tuple[Any, Array]:
+def width_of(d2: Array, form: Kernel, radius: float | str) -> tuple[Any, Array]:
     """The width as the user knows it, and r for every sample."""
-    if kernel == "self-tuning":
+    if form.radii == "each":
         r = local_radii(d2)
         return r, r
-    if kernel == "rbf":
+    if form.radii == "one":
         width = typical_radius(d2) if radius == "auto" else float(radius)
         return width, np.full(len(d2), np.sqrt(2) * width, d2.dtype)
     return None, np.ones(len(d2), d2.dtype)

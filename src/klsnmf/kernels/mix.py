@@ -17,20 +17,17 @@ clusters that the sum gives.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ..core import memory
-from ..core.arrays import on_host
 from ..core.eigenvectors import subspace_iteration
 from ..core.kmeans import draw_seed, kmeans
 from ..core.threads import threads_for
-from ..core.types import Array, Labels, Matrix
-from ..grams import DenseGram, Gram, SparseGram, gram_of
+from ..core.types import Array, Labels
+from ..grams.base import Gram
 from ..grams.normalized import spectral_embedding
+from ..grams.weighted import matrix_for_sum, weighted_sum
+from .similarity import MixedKernel, View
 
 #: Weights are learned in at most this many rounds, or until none moves by more than this.
 ROUNDS = 5
@@ -38,38 +35,6 @@ SETTLED = 0.01
 
 #: 1/(p - 1) of the norm that keeps the weights in bounds.
 _SHARPNESS = 4
-
-
-@dataclass(frozen=True)
-class View:
-    """One kernel on the samples: its matrix, the matrix after diffusion, and the kernel itself."""
-
-    base: Gram
-    K: Gram
-    kernel: Any
-
-
-@dataclass(frozen=True)
-class MixedKernel:
-    """Σ β_m k_m for new samples; ``weights`` include the scales of the kernels."""
-
-    parts: Sequence[Any]
-    weights: Sequence[float]
-
-    width = None
-
-    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        products = [part.product(Y, W) for part in self.parts]
-        pairs = list(zip(self.weights, products, strict=True))
-        return (
-            _total([weight * KW for weight, (KW, _) in pairs]),
-            _total([weight * own for weight, (_, own) in pairs]),
-        )
-
-    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        """By the first kernel: a sample that is near in no kernel has no better judge."""
-        nearest: Array = self.parts[0].nearest(Y, among)
-        return nearest
 
 
 class Mixture:
@@ -86,7 +51,7 @@ class Mixture:
         self.bounds = np.ones(len(views))
         self.weights = np.ones(len(views))
         if len(views) > 1:
-            self.matrices = [matrix_of(view.K) for view in views]
+            self.matrices = [matrix_for_sum(view.K) for view in views]
             self.bounds = np.array([most_explained(view.K, k, rng) for view in views])
             own = [_labels_of(view.base, k, rng) for view in views]
             self.weights = self._weights(own)
@@ -115,7 +80,7 @@ class Mixture:
         each = zip(self.views, self.weights, self.bounds, strict=True)
         scales = [float(weight / (bound or view.K.trace)) for view, weight, bound in each]
         return View(
-            weighted_sum([matrix_of(view.base) for view in self.views], scales),
+            weighted_sum([matrix_for_sum(view.base) for view in self.views], scales),
             weighted_sum(self.matrices, scales),
             MixedKernel([view.kernel for view in self.views], scales),
         )
@@ -157,52 +122,9 @@ def most_explained(K: Gram, k: int, rng: np.random.RandomState) -> float:
     return float(np.maximum(values, 0).sum())
 
 
-def weighted_sum(matrices: Sequence[Matrix], weights: Sequence[float]) -> DenseGram | SparseGram:
-    """Σ w_m M_m."""
-    if all(sparse.issparse(matrix) for matrix in matrices):
-        total = weights[0] * matrices[0]
-        for weight, matrix in zip(weights[1:], matrices[1:], strict=True):
-            total = total + weight * matrix
-        return SparseGram(sparse.csr_array(total))
-    if not on_host(matrices[0]):
-        return gram_of(_total([w * M for w, M in zip(weights, matrices, strict=True)]))
-    n, dtype = matrices[0].shape[0], np.result_type(*[matrix.dtype for matrix in matrices])
-    _require_sum(n, 2 * dtype.itemsize)  # the sum, and a part of it
-    dense = np.zeros((n, n), dtype)
-    for weight, matrix in zip(weights, matrices, strict=True):
-        dense += weight * (matrix.toarray() if sparse.issparse(matrix) else matrix)
-    return DenseGram(dense)
-
-
-def _total(parts: Sequence[Array]) -> Array:
-    """The sum of arrays of one kind; of a type that holds them all."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
 def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
     """Clusters of one kernel alone."""
     with threads_for(K.flops * k):
         embedding = spectral_embedding(K, k, rng)
     labels: Labels = kmeans(embedding, k, draw_seed(rng), n_init=4).labels_
     return labels
-
-
-def matrix_of(K: Gram) -> Matrix:
-    """The matrix behind a Gram."""
-    if isinstance(K, DenseGram | SparseGram):
-        return K.K
-    n = K.shape[0]
-    _require_sum(n, 3 * K.dtype.itemsize)  # unit vectors, in the order of the product too, and K
-    return K.dot(np.eye(n, dtype=K.dtype))
-
-
-def _require_sum(n: int, itemsize: int) -> None:
-    """Refuse matrices that would not fit, of so many bytes an entry in all of them together."""
-    memory.require(
-        float(n) ** 2 * itemsize,
-        f"The sum of several kernels of {n} samples",
-        "Use one kernel, or fit a part of the rows.",
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,11 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
+from ..core.products import all_distances, centred, squared_distances
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .functions import SCALE_NEIGHBOR, Kernel
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
@@ -100,6 +103,17 @@ def nearest(
             return found, d2
 
 
+def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the host
+    """Squared distances of each sample to the m nearest others, sorted, by all distances."""
+    X = centred(X, X)
+    n = X.shape[0]
+    found = (
+        to_host(smallest(all_distances(X[rows, :], X), m + 1)) for rows in slices(n, _BLOCK // n)
+    )
+    # The first is the sample itself, or as good as that.
+    return np.concatenate(list(found))[:, 1:]
+
+
 def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
     """The squared distance within which neighbours are kept: the last one's, and a bit.
 
@@ -132,34 +146,93 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
     return matrix
 
 
-def squared_distances(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
-    """‖x_i - y_j‖², pair by pair.
+@dataclass(frozen=True)
+class Pairs:
+    """Which new samples i keep which samples j of the fit, as two lists."""
 
-    Computed from the differences: zero for duplicates, where the usual
-    ‖x_i‖² + ‖y_j‖² - 2⟨x_i, y_j⟩ leaves rounding errors.
+    i: Array
+    j: Array
+
+    def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Matrix:  # (m, n)
+        """k(y, x) where a pair is kept, else zero; radii are q and r."""
+        values = form.pairs(Y, q, self.i, X, r, self.j)
+        return sparse.csr_array((values, (self.i, self.j)), shape=(Y.shape[0], X.shape[0]))
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The same as truth values of all pairs, for devices."""
+
+    kept: Array  # (m, n)
+
+    def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Array:  # (m, n)
+        values = form.dense(form.ready(Y, X), q, form.ready(X, X), r)
+        return namespace(values).where(self.kept, values, 0)
+
+
+def near(
+    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array, r: Array
+) -> tuple[Pairs | Mask, Array]:
+    """The pairs that new samples Y keep, and the radius of each y, never zero.
+
+    y keeps its nearest samples, and those that have y within their own reach. A sample at
+    distance zero is taken to be y itself, once.
     """
-    return _by_pairs(lambda a, b: _row_sums(*2 * (a - b,)), X, i, Y, j)
+    search = _near_pairs if follows_lists(X) else _near_mask
+    kept, radii = search(Y, X, n_neighbors, reach)
+    xp = namespace(r)
+    return kept, cast(xp.where(radii > 0, radii, xp.min(r)), r.dtype)
 
 
-def inner_products(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
-    """⟨x_i, y_j⟩, pair by pair."""
-    return _by_pairs(_row_sums, X, i, Y, j)
+def _near_mask(
+    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
+) -> tuple[Mask, Array]:  # (m, n), (m,)
+    """By all distances."""
+    xp = namespace(X)
+    d2 = all_distances(centred(Y, X), centred(X, X))
+    m = min(d2.shape[1], 1 + max(SCALE_NEIGHBOR, n_neighbors or 0))
+    nearest = smallest(d2, m)
+    itself = cast(nearest[:, :1] == 0, xp.int64)
+
+    def last(neighbor: int) -> Array:  # (m, 1)
+        return xp.take_along_axis(nearest, xp.minimum(itself + (neighbor - 1), m - 1), axis=1)
+
+    furthest = last(n_neighbors or SCALE_NEIGHBOR) * (1 + TIE)
+    return Mask((d2 <= reach) | (d2 <= furthest)), xp.sqrt(last(SCALE_NEIGHBOR)[:, 0])
 
 
-def _row_sums(A: Any, B: Any) -> Array:
-    """The sums of the rows of A ∘ B."""
-    if sparse.issparse(A):
-        return np.asarray(A.multiply(B).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", A, B))
+def _near_pairs(
+    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
+) -> tuple[Pairs, Array]:  # (m,)
+    """By distances that are found roughly, and looked at exactly where it matters."""
+    n = X.shape[0]
+    none: Array = np.empty(0, np.intp)
+    kept_i, kept_j, radii = [none], [none], [np.empty(0, reach.dtype)]
+    m = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0) + SURPLUS)
+    for some in slices(Y.shape[0], _BLOCK // n):
+        part = Y[some]
+        rough = all_distances(part, X)
+        near = np.argpartition(rough, m - 1, axis=1)[:, :m]
+        rows = np.repeat(np.arange(len(near)), m)
+        exact = squared_distances(part, rows, X, near.ravel()).reshape(-1, m)
+        order = np.argsort(exact, axis=1, kind="stable")
+        distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
+        itself = (distance[:, 0] == 0).astype(int)
 
+        def last(neighbor: int, distance: Array = distance, itself: Array = itself) -> Array:
+            return distance[np.arange(len(distance)), np.minimum(itself + neighbor, m) - 1]
 
-def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j: Array) -> Array:
-    step = max(1, _BLOCK // X.shape[1])
-    values = np.empty(len(i), X.dtype)
-    for start in range(0, len(i), step):
-        part = slice(start, start + step)
-        values[part] = function(X[i[part]], Y[j[part]])
-    return values
+        radii.append(last(SCALE_NEIGHBOR))
+        if n_neighbors is not None:
+            furthest = np.square(last(n_neighbors)) * (1 + TIE)
+            slack = 1e-5 * (rough.max() + reach.max())
+            i, j = np.nonzero(rough <= np.maximum(reach, furthest[:, None]) + slack)
+            d2 = squared_distances(part, i, X, j)
+            within = (d2 <= reach[j]) | (d2 <= furthest[i])
+            keys = np.unique(i[within] * n + j[within])
+            kept_i.append(keys // n + some.start)
+            kept_j.append(keys % n)
+    return Pairs(np.concatenate(kept_i), np.concatenate(kept_j)), np.concatenate(radii)
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core import memory
+from ..core.arrays import place, require_memory
+from .functions import kernel_of
 from .tiles import LANDMARKS
 
 #: Beyond this many samples all pairs take too long, product after product.
@@ -44,7 +46,7 @@ class Plan:
 
     Attributes
     ----------
-    gram : "dense", "tiled", "low-rank", "sparse" or "distributed"
+    gram : "dense", "tiled", "low-rank", "sparse", "distributed", or "blocks" on a device
     approximate : whether neighbours are found approximately
     by_workers : whether workers find them
     reasons : sentences for the user
@@ -72,6 +74,7 @@ def make_plan(
     room: float | None = None,
     filled: float = 1.0,
     nonnegative: bool = False,
+    sparse: bool = False,
     by_samples: bool = False,
 ) -> Plan:
     """The plan for samples of this shape; what cannot be done is refused.
@@ -80,8 +83,11 @@ def make_plan(
     ----------
     filled : the share of the entries of X that are stored
     nonnegative : whether the kernel is known to be below zero nowhere
-    by_samples : whether a linear kernel may be products with the samples: they are an array, and
-        none of the kernel's entries is asked for
+    gram : as the estimators' parameter, or "samples": a linear kernel is products with samples that
+        are sparse, or fewer numbers than the kernel
+    sparse : whether X is a sparse matrix
+    by_samples : whether a linear kernel may be products with the samples, because none of its
+        entries is asked for
     max_memory : gigabytes that the kernel matrix may take; None for most of what is free
     room : bytes of memory that all workers have together; None without workers
     """
@@ -107,10 +113,12 @@ def make_plan(
     # Where products with the samples are cheaper than with an array, there need not be one. Not
     # of K with both signs, whose rules want its positive part: that has no such form.
     n, p = shape
-    cost = 2 * p / n if kernel in ("linear", "cosine") else np.inf
-    if gram == "auto" and by_samples and nonnegative and cost < _CHEAPER:
+    cost = 2 * p / n if kernel_of(kernel).linear else np.inf
+    cheap = by_samples and not sparse and nonnegative and cost < _CHEAPER
+    if (gram == "auto" and cheap) or (gram == "samples" and (sparse or (nonnegative and cost < 1))):
         what = f"kernel of rank {p}, exact: products with the samples, cheaper than with an array"
         return Plan("low-rank", *search, (what, how), max_memory, exact=True)
+    gram = "auto" if gram == "samples" else gram
     if room is not None:
         return Plan("distributed", *search, (require_on_workers(n, itemsize, room), how))
     arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
@@ -209,3 +217,19 @@ def choose_search(
             ),
         )
     return False, False, "neighbours, where needed, found exactly"
+
+
+def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None) -> Plan:
+    """The plan for samples on a device, where K is an array; what it would be else is refused."""
+    for name, value in (("gram", gram), ("neighbor_search", neighbor_search)):
+        if value in ("tiled", "low-rank", "approximate"):
+            raise ValueError(
+                f"{name}={value!r} is for samples on the host, and X is {place(X)}: "
+                f'set {name}="auto", or give X as a numpy array.'
+            )
+    remedy = (
+        "On a device it is held as an array: fit a part of the rows, or give X as a numpy array."
+    )
+    size = require_memory(X, 1, "The kernel matrix", remedy, max_memory)
+    what = f"dense kernel, an array of {size:.2g} GB, where X is: {place(X)}"
+    return Plan("blocks", False, False, (what,), max_memory)

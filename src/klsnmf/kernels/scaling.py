@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from ..core import arrays
-from ..core.arrays import namespace, on_host, to_host
+from ..core.arrays import namespace, to_host
+from ..core.products import in_units, largest_entry, smallest_entry
 from ..core.types import Matrix
+from .functions import KERNELS
 
 #: Largest powers of two that data may be away from 1 before they are rescaled.
 _MODERATE = 32
@@ -26,7 +27,8 @@ def unit_of(X: Matrix, kernel: Any) -> float:
     than their width: only kernels of distances and angles do not.
     """
     names = kernel if isinstance(kernel, list | tuple) else [kernel]
-    free = all(name in ("self-tuning", "rbf", "cosine") for name in names)
+    named = [KERNELS[name] for name in names if not callable(name) and name in KERNELS]
+    free = len(named) == len(names) and all(form.scale_free for form in named)
     return moderate_unit(largest_entry(X)) if free else 1.0
 
 
@@ -37,17 +39,6 @@ def moderate_unit(size: float) -> float:
     """
     exponent = int(np.frexp(size)[1]) - 1 if size > 0 else 0
     return 1.0 if abs(exponent) <= _MODERATE else float(np.ldexp(1.0, exponent))
-
-
-def in_units(X: Matrix, unit: float) -> Matrix:
-    """X / unit, without a copy where there is nothing to do."""
-    if unit == 1.0:
-        return X
-    if sparse.issparse(X):  # scipy would multiply with 1/unit, which may be infinite
-        X = X.copy()
-        X.data /= np.asarray(unit, X.dtype)
-        return X
-    return X / (np.asarray(unit, X.dtype) if on_host(X) else unit)
 
 
 def choose_row_norm(X: Matrix) -> str | None:
@@ -73,23 +64,5 @@ def _comes_near_zero(X: Matrix) -> bool:
 
 
 def unit_rows(X: Matrix) -> Matrix:
-    """X with rows of length 1; rows of zeros stay."""
-    X = in_units(X, unit_of(X, "cosine"))
-    return normalize(X) if on_host(X) else arrays.unit_rows(X)
-
-
-def smallest_entry(X: Matrix) -> float:
-    """The smallest entry that is stored, or 0 if that is less."""
-    if not on_host(X):
-        return float(namespace(X).min(X))
-    values = X.data if sparse.issparse(X) else X
-    return float(values.min(initial=0))
-
-
-def largest_entry(X: Matrix) -> float:
-    """max |X|, without a copy; entries that are NaN do not count."""
-    if not on_host(X):
-        return float(namespace(X).max(namespace(X).abs(X)))
-    values = X.data if sparse.issparse(X) else X
-    most = float(np.fmax.reduce(values, axis=None, initial=0))  # fmax and fmin pass over NaN
-    return max(most, -float(np.fmin.reduce(values, axis=None, initial=0)))
+    """X with rows of length 1, computed in a unit in which they can be; rows of zeros stay."""
+    return arrays.unit_rows(in_units(X, moderate_unit(largest_entry(X))))

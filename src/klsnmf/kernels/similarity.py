@@ -1,36 +1,112 @@
-"""Kernels on the samples they were fitted to: what they say of new samples."""
+"""Similarities: kernels fitted to samples, and what they say of new ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import safe_sparse_dot
 
-from ..core.arrays import namespace, on_host, slices, tiny, to_host
+from ..core.arrays import (
+    cast,
+    host_copy,
+    identity,
+    in_best_type,
+    namespace,
+    of_one_type,
+    slices,
+    tiny,
+    to_host,
+    zeros,
+)
+from ..core.products import product, row_lengths
 from ..core.types import Array, Matrix
-from ..grams import Diffusion, Links, SpectralDiffusion
-from ..grams.data import Data
-from ..grams.normalized import inverse_root
-from .functions import KERNELS, SCALE_NEIGHBOR, KernelFunction, called
-from .neighbors import SURPLUS, TIE, squared_distances
-
-#: Distances held at once between new samples and old ones.
-_BLOCK = 2**23
+from ..grams.base import Gram
+from ..grams.diffused import Steps
+from ..grams.links import Links
+from ..grams.normalized import first_steps
+from .functions import Kernel, KernelFunction, kernel_of
+from .neighbors import near
 
 #: Entries of k(X_new, X) made at once.
 _CROSS = 2**25
 
 
+class Similarity(Protocol):
+    """A kernel fitted to samples x: what it takes to compare new samples y with them.
+
+    It holds what new samples need and no matrix of all pairs, unless that is what they need. A new
+    kind inherits from it, gives ``rows`` and ``nearest``, and inherits ``SimilarityContract`` in
+    the tests. With a precomputed kernel y are rows k(y, x).
+    """
+
+    @property
+    def width(self) -> Any:
+        """What the user knows as the width: σ, each sample's radius, or None."""
+        return None
+
+    @property
+    def steps(self) -> int | None:
+        """Steps of diffusion; None without."""
+        return None
+
+    @property
+    def way(self) -> str | None:
+        """What diffusion goes by, "products" or "eigenvectors"; None without."""
+        return None
+
+    @abstractmethod
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        """k(y, x) for new samples y and all x, and k(y, y).
+
+        Samples of the fit get their rows of K again, but for what the kind says of itself.
+        """
+
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        """k(Y, X) W, and k(y, y)."""
+        return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
+
+    @abstractmethod
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        """Of some samples of the fit, given by their places, the nearest to each y."""
+
+    def of_fit(self, W: Array) -> tuple[Array, Array] | None:  # (n, k), (n,)
+        """KW and K_ii of the samples of the fit, where they are known without these samples."""
+        return None
+
+    def host_copy(self) -> Similarity:
+        """The same with numpy's arrays in place of all that is on a device."""
+        record: Any = self
+        parts = {field.name: getattr(self, field.name) for field in fields(record)}
+        there: Similarity = replace(record, **{name: host_copy(parts[name]) for name in parts})
+        return there
+
+
 @dataclass(frozen=True)
-class FittedKernel:
-    """A kernel with its width, on the samples it was fitted to. It can be asked about new ones.
+class View:
+    """A similarity as a fit sees it: with the matrices K, which are not kept.
+
+    Attributes
+    ----------
+    base : the Gram that starts come from
+    K : the Gram to factorize
+    kernel : the similarity, for new samples
+    """
+
+    base: Gram
+    K: Gram
+    kernel: Similarity
+
+
+@dataclass(frozen=True)
+class FittedKernel(Similarity):
+    """A kernel with its width, on the samples it was fitted to.
 
     Attributes
     ----------
@@ -46,95 +122,50 @@ class FittedKernel:
     r: Array
     n_neighbors: int | None
     reach: Array
-    width: Any
+    width: Any = None
 
-    def cross(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        """k(y, x) for new samples y and all x, sparse if neighbours are kept, and k(y, y).
+    @property
+    def form(self) -> Kernel:
+        return kernel_of(self.kernel)
 
-        Samples that the kernel was fitted to get their rows of K again.
-        """
-        if self.kernel == "cosine":
-            Y = normalize(Y)
-        m, sparse_rows = Y.shape[0], self.n_neighbors is not None
-        each, q = np.arange(m), np.full(m, self.r[0], self.r.dtype)
-        if sparse_rows or self.kernel == "self-tuning":
-            (i, j), radii = self._near(Y)
-            q = radii if self.kernel == "self-tuning" else q
-        if callable(self.kernel):
-            k = called(self.kernel, Y, self.X)
-            own = np.array([called(self.kernel, Y[[e]], Y[[e]])[0, 0] for e in each], Y.dtype)
-            values = k[i, j] if sparse_rows else k
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        """Sparse if neighbours are kept, on a device with zeros."""
+        form, X = self.form, self.X
+        Y = form.prepared(Y)
+        q = zeros(Y.shape[0], self.r) + self.r[0]
+        if self.n_neighbors is not None or form.radii == "each":
+            kept, radii = near(Y, X, self.n_neighbors, self.reach, self.r)
+            q = radii if form.radii == "each" else q
+        if self.n_neighbors is not None:
+            values = kept.entries(form, Y, q, X, self.r)
         else:
-            form = KERNELS[self.kernel]
-            own = form.pairs(Y, q, each, Y, q, each)
-            if sparse_rows:
-                values = form.pairs(Y, q, i, self.X, self.r, j)
-            else:
-                values = form.dense(Y, q, self.X, self.r)
-        if sparse_rows:
-            return sparse.csr_array((values, (i, j)), shape=(m, len(self.r))), own
-        return values, own
+            values = form.dense(form.ready(Y, X), q, form.ready(X, X), self.r)
+        return of_one_type(values, Y), form.own(Y)
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        """k(Y, X) W, and k(y, y)."""
-        if self.kernel in ("linear", "cosine") and self.n_neighbors is None and on_host(Y):
-            return linear_product(self.X, normalize(Y) if self.kernel == "cosine" else Y, W)
-        return _by_rows(self, Y, W.shape[0], lambda k, own: (k @ W, own))
+        if self.form.linear and self.n_neighbors is None:
+            return linear_product(self.X, self.form.prepared(Y), W)
+        return super().product(Y, W)
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        """Of some samples of the fit, given by their places, the nearest to each y."""
-        X, Y = to_host(self.X), to_host(Y)
-        if self.kernel == "cosine":
-            Y = normalize(Y)
+        X, Y = to_host(self.X), self.form.prepared(to_host(Y))
         return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
 
-    def _near(self, Y: Matrix) -> tuple[tuple[Array, Array], Array]:
-        """The pairs (i, j) that are kept, and the radius of each y.
-
-        y keeps its nearest samples, and those that have y within their own reach. A sample at
-        distance zero is taken to be y itself, once.
-        """
-        n = self.X.shape[0]
-        kept_i, kept_j, radii = [], [], []
-        m = min(n, 1 + max(SCALE_NEIGHBOR, self.n_neighbors or 0) + SURPLUS)
-        step = max(1, _BLOCK // n)
-        for start in range(0, Y.shape[0], step):
-            part = Y[start : start + step]
-            rough = euclidean_distances(part, self.X, squared=True)
-            near = np.argpartition(rough, m - 1, axis=1)[:, :m]
-            rows = np.repeat(np.arange(len(near)), m)
-            exact = squared_distances(part, rows, self.X, near.ravel()).reshape(-1, m)
-            order = np.argsort(exact, axis=1, kind="stable")
-            near = np.take_along_axis(near, order, axis=1)
-            distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
-            itself = (distance[:, 0] == 0).astype(int)
-            last = np.minimum(itself + SCALE_NEIGHBOR, m) - 1
-            radii.append(distance[np.arange(len(near)), last])
-            if self.n_neighbors is not None:
-                last = np.minimum(itself + self.n_neighbors, m) - 1
-                furthest = np.square(distance[np.arange(len(near)), last]) * (1 + TIE)
-                # What lies within reach of either is found roughly, then looked at exactly.
-                slack = 1e-5 * (rough.max() + self.reach.max())
-                i, j = np.nonzero(rough <= np.maximum(self.reach, furthest[:, None]) + slack)
-                d2 = squared_distances(part, i, self.X, j)
-                within = (d2 <= self.reach[j]) | (d2 <= furthest[i])
-                keys = np.unique(i[within] * n + j[within])
-                kept_i.append(keys // n + start)
-                kept_j.append(keys % n)
-        r = np.concatenate(radii) if radii else np.empty(0, self.r.dtype)
-        r = np.where(r > 0, r, self.r.min()).astype(self.r.dtype)
-        none = [np.empty(0, np.intp)]
-        return (np.concatenate(kept_i or none), np.concatenate(kept_j or none)), r
+    def host_copy(self) -> FittedKernel:
+        X, width = to_host(self.X), to_host(self.width)
+        r, reach = (cast(to_host(each), X.dtype) for each in (self.r, self.reach))
+        return replace(self, X=X, r=r, reach=reach, width=width)
 
 
 def linear_product(X: Matrix, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
     """⟨Y, X⟩ W, and ⟨y, y⟩, by products with X and Y alone."""
-    prototypes = np.asarray(safe_sparse_dot(X.T, W))
-    return np.asarray(safe_sparse_dot(Y, prototypes)), Data(Y).row_square_sums
+    own = row_lengths(in_best_type(Y))
+    kW = product(in_best_type(Y), product(in_best_type(X).T, in_best_type(W)))
+    return of_one_type(kW, W), of_one_type(own, W)
 
 
 @dataclass(frozen=True)
-class PrecomputedKernel:
+class PrecomputedKernel(Similarity):
     """A kernel known by its numbers only: new samples bring k(x_new, x) along.
 
     k(x_new, x_new) is not among them. It is at least max_j k(x_new, x_j)²/K_jj, and that for the
@@ -148,58 +179,72 @@ class PrecomputedKernel:
     diagonal: Array
     width: None = None
 
-    def cross(self, k: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+    n_neighbors: ClassVar[None] = None
+
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         d, xp = self.diagonal, namespace(self.diagonal)
         if bool(xp.all(d == d[0])):
-            ones = np.ones(k.shape[0], k.dtype) if on_host(k) else xp.ones_like(k[:, 0])
-            return k, ones * d[0]
+            return Y, zeros(Y.shape[0], Y) + d[0]
         each = xp.where(d > 0, 1 / xp.where(d > 0, d, 1), 0)
-        if sparse.issparse(k):
-            bounds = (k.multiply(k) @ sparse.diags_array(each)).max(axis=1)
-            return k, bounds.toarray().ravel().astype(k.dtype)
-        return k, xp.max(k * k * each, axis=1)
+        if sparse.issparse(Y):
+            bounds = (Y.multiply(Y) @ sparse.diags_array(each)).max(axis=1)
+            return Y, bounds.toarray().ravel().astype(Y.dtype)
+        return Y, xp.max(Y * Y * each, axis=1)
 
-    def product(self, k: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        return k @ W, self.cross(k)[1]
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        return Y @ W, self.rows(Y)[1]
 
-    def nearest(self, k: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
-        """Of some samples of the fit, given by their places, the one most alike each new one."""
-        k = to_host(k)
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
+        """The one most alike."""
+        k = to_host(Y)
         return np.asarray(among[np.asarray(k[:, among].argmax(axis=1)).ravel()])
 
 
 @dataclass(frozen=True)
-class LinkedKernel:
+class LinkedKernel(Similarity):
     """A kernel that keeps neighbours, and weighs links by the neighbours that are shared."""
 
-    base: FittedKernel
+    base: Similarity
     links: Links
 
     @property
     def width(self) -> Any:
         return self.base.width
 
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        k, own = self.base.rows(Y)
+        return self.links.weighed(k), own
+
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         return self.base.nearest(Y, among)
 
-    def cross(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        k, own = self.base.cross(Y)
-        return self.links.weighed(k), own
-
 
 @dataclass(frozen=True)
-class DiffusedKernel:
-    """A kernel after diffusion: a new sample takes one step to the old ones, then as they do."""
+class DiffusedKernel(Similarity):
+    """A kernel after diffusion: a new sample takes one step to the old ones, then as they do.
 
-    base: FittedKernel | LinkedKernel | PrecomputedKernel
-    diffusion: Diffusion | SpectralDiffusion
+    Samples of the fit get their rows again but for what the eigenvectors leave out, where diffusion
+    goes along them, and k(y, y) = 1 where K knows that a sample is like none.
+    """
+
+    base: Similarity
+    diffusion: Steps
 
     @property
     def width(self) -> Any:
         return self.base.width
 
-    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        return self.base.nearest(Y, among)
+    @property
+    def steps(self) -> int:
+        return self.diffusion.steps
+
+    @property
+    def way(self) -> str:
+        return self.diffusion.way
+
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        c = self.diffusion.c
+        return self.product(Y, identity(c.shape[0], c))
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
@@ -207,27 +252,49 @@ class DiffusedKernel:
         xp = namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
-            step = _first_steps(k, inverse_root(d.degrees))
+            step = first_steps(k, d.degrees)
             length = xp.sqrt(xp.maximum(d.lengths(step), tiny(W)))
             return (step @ there) / length[:, None], xp.ones_like(own)
 
         return _by_rows(self.base, Y, W.shape[0], of_rows)
 
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        return self.base.nearest(Y, among)
 
-def _first_steps(k: Matrix, root: Array) -> Matrix:  # (m, n), (n, 1) -> (m, n)
-    """From new samples to old ones: k(y, x) scaled as the steps S between old ones are."""
-    if not on_host(k):
-        return inverse_root(namespace(k).sum(k, axis=1)) * k * root[:, 0]
-    k = sparse.csr_array(k)
-    own = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0])
-    return (own @ k @ sparse.diags_array(root[:, 0])).tocsr()
+    def of_fit(self, W: Array) -> tuple[Array, Array]:  # (n, k), (n,)
+        K = self.diffusion.gram()
+        return K.dot(W), K.diagonal
+
+
+@dataclass(frozen=True)
+class MixedKernel(Similarity):
+    """Σ β_m k_m; ``weights`` include the scales of the kernels."""
+
+    parts: Sequence[Similarity]
+    weights: Sequence[float]
+
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        return self._total([part.rows(Y) for part in self.parts])
+
+    def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        return self._total([part.product(Y, W) for part in self.parts])
+
+    def _total(self, found: Sequence[tuple[Matrix, Array]]) -> tuple[Matrix, Array]:
+        """Sums of both, of a type that holds them all."""
+        pairs = list(zip(self.weights, found, strict=True))
+        values, own = ([weight * each[i] for weight, each in pairs] for i in range(2))
+        return reduce(add, values), reduce(add, own)
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        """By the first kernel: a sample that is near in no kernel has no better judge."""
+        return self.parts[0].nearest(Y, among)
 
 
 def _by_rows(
-    kernel: Any, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
+    kernel: Similarity, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
     """What becomes of k(y, x) and k(y, y), some rows y at a time."""
     some = slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
-    parts = [of_rows(*kernel.cross(Y[rows, :])) for rows in some]
+    parts = [of_rows(*kernel.rows(Y[rows, :])) for rows in some]
     xp = namespace(parts[0][0])
     return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
 from ..core.types import Array, Matrix
-from ..grams.data import Data
 from ..grams.low_rank import LowRankGram
+from .functions import Kernel
 
-if TYPE_CHECKING:
-    from .functions import Kernel
-
-#: Where -d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
+#: Where d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
 _PRECISION = 1e-4
 
 #: Samples that stand for all in a low-rank kernel, and rows computed together.
@@ -28,10 +25,10 @@ _ROWS = 2**14
 class KernelTiles:
     """A named kernel on samples X with radii r, tile by tile.
 
-    The Gaussian kernels are made by one matrix product and two passes over the result: with two
-    columns more on either side -d²/(r_i r_j) is an inner product,
+    Kernels of distances are made by one matrix product and a few passes over the result: with two
+    columns more on either side d²/(r_i r_j) is an inner product,
 
-        ⟨(√2 x/r_x, -‖x‖²/r_x, 1/r_x), (√2 y/r_y, 1/r_y, -‖y‖²/r_y)⟩.
+        ⟨(-√2 x/r_x, ‖x‖²/r_x, -1/r_x), (√2 y/r_y, 1/r_y, -‖y‖²/r_y)⟩.
     """
 
     form: Kernel
@@ -40,9 +37,7 @@ class KernelTiles:
     dtype: np.dtype[Any]
     cut: bool = False  # negative entries set to zero
 
-    metric = (
-        True  # kernels of this package are positive semidefinite, or Gaussian with K ≤ 1 = K_ii
-    )
+    metric = True  # named kernels are positive semidefinite, or of distances with K_ij ≤ K_ii
 
     def __post_init__(self) -> None:
         _ = self.sides  # before several threads ask for them
@@ -67,7 +62,7 @@ class KernelTiles:
                 return sparse.hstack([X.multiply(np.sqrt(2) / r), *columns], "csr", dtype)
             return np.hstack([X * (np.sqrt(2) / r), *columns]).astype(dtype, copy=False)
 
-        return join(-squares / r, 1 / r), join(1 / r, -squares / r)
+        return -join(-squares / r, 1 / r), join(1 / r, -squares / r)
 
     def tile(self, rows: Any, columns: Any) -> Array:
         """k between samples of these rows and of these columns; slices or indices."""
@@ -77,12 +72,9 @@ class KernelTiles:
         if self.form.of_distance:
             # Rounding may leave d² < 0. Numbers so small that their products would be subnormal
             # slow everything down: the least of the others does as well.
-            np.clip(values, np.log(np.finfo(self.dtype).tiny) / 2, 0, out=values)
+            np.clip(values, 0, self.form.end(np.finfo(self.dtype).tiny), out=values)
             values = values.astype(self.dtype, copy=False)
-            np.exp(values, out=values)
-        else:
-            one = np.ones(1, self.dtype)
-            values = self.form.profile(values, one, one)
+        values = self.form.profile(values)
         if self.cut:
             np.maximum(values, 0, out=values)
         if isinstance(rows, slice) and isinstance(columns, slice) and rows == columns:
@@ -91,22 +83,20 @@ class KernelTiles:
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
-        each, r = np.arange(self.X.shape[0]), self.r
-        own = self.form.pairs(self.X, r, each, self.X, r, each)
-        return np.asarray(own.astype(self.dtype, copy=False))
+        return self.form.own(self.X).astype(self.dtype, copy=False)
 
     @cached_property
     def largest(self) -> float:
-        """The kernels are positive semidefinite: no entry is beyond the largest of the diagonal.
+        """No entry is beyond the largest of the diagonal.
 
-        The self-tuning one is not, but no entry is above 1.
+        Kernels are positive semidefinite, or of distances and then largest at distance zero.
         """
         return float(self.diagonal.max())
 
     @cached_property
     def nonnegative(self) -> bool:
         """As far as can be told without a look at all pairs."""
-        return self.cut or self.form.never_negative or Data(self.X).nonnegative
+        return self.cut or self.form.nonnegative(self.X)
 
     def positive(self) -> KernelTiles:
         return replace(self, cut=True)

@@ -38,7 +38,7 @@ from ..core.arithmetic import (
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator
-from ..grams.graph import DeviceGraph, Graph
+from ..grams.graph import Graph
 from .base import State
 
 
@@ -56,7 +56,7 @@ class LocalSimilarity:
     K: Gram
     lam: float
     step: Step
-    graph: Graph | DeviceGraph | None = None
+    graph: Graph | None = None
     gamma: float = 0.0
 
     factors: ClassVar[tuple[str, ...]] = ("W", "G")

@@ -16,8 +16,7 @@ import numpy as np
 
 from ..core.arithmetic import dot, flushed, inner, scaled, square, unit_columns
 from ..core.types import Array, Labels
-from ..grams.base import Operator
-from ..grams.data import Data
+from ..grams.base import Data, Operator
 from .base import State
 
 

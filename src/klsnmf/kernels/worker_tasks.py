@@ -20,10 +20,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from ..core import files
+from ..core.products import in_units
 from ..core.types import Array
 from ..grams.block_tasks import Cut, settled
-from .functions import Kernel, gaussian
-from .scaling import in_units
+from .functions import Kernel
 
 #: What a search for neighbours may take for distances, for each thread of a worker.
 _MEGABYTES = 64
@@ -100,8 +100,8 @@ def kernel_rows(
     for block, columns in enumerate(cut):
         Y = X if block == own else prepare(parts[block]).astype(dtype, copy=False)
         K[:, columns] = form.dense(X, r[mine], Y, r[columns])
-    if form.profile is gaussian:  # the distance of a sample to itself is zero
-        np.fill_diagonal(K[:, mine], 1)
+    if form.of_distance:  # the distance of a sample to itself is zero
+        np.fill_diagonal(K[:, mine], form.own_value)
     return K
 
 

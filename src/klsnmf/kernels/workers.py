@@ -1,8 +1,7 @@
-"""Where the samples are, and who computes with them: here, or the workers of a Dask cluster."""
+"""Samples that the workers of a Dask cluster know, and what they make of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,15 +14,17 @@ from scipy import sparse
 from sklearn.utils._param_validation import HasMethods
 
 from ..core import files, memory
-from ..core.arrays import on_host, place
+from ..core.arrays import follows_lists, place
+from ..core.products import largest_entry
 from ..core.types import Array, Matrix
 from ..grams import block_tasks
 from ..grams.block_tasks import Cut
-from . import remote
-from .functions import KERNELS, Kernel, is_wide
+from . import worker_tasks
+from .functions import KERNELS, Kernel
 from .plan import require_on_workers
-from .remote import FileRows, Preparation
-from .scaling import unit_of
+from .samples import here, is_dask_array, is_path
+from .scaling import moderate_unit
+from .worker_tasks import FileRows, Preparation
 
 if TYPE_CHECKING:
     from ..grams.distributed import DistributedGram, Workers
@@ -52,7 +53,9 @@ class RemoteSamples:
         """The nearest other samples of each sample, found by the workers exactly."""
         m = min(m, self.cut.edges[-1] - 1)
         found = [
-            self.workers.submit(remote.nearest_rows, block, self.parts, self.cut, self.prepare, m)
+            self.workers.submit(
+                worker_tasks.nearest_rows, block, self.parts, self.cut, self.prepare, m
+            )
             for block in range(len(self.cut))
         ]
         return np.concatenate(self.workers.results(found))
@@ -60,7 +63,7 @@ class RemoteSamples:
     def gram(self, form: Kernel, r: Array) -> DistributedGram:
         """K with all its entries, made by the workers and kept there."""
         K = self._gram(form, r, self.prepare.dtype)
-        if K.dtype == np.float32 and is_wide(form, K.mean):
+        if K.dtype == np.float32 and form.is_wide(K.mean):
             del K  # workers drop it, and have its room for one in double precision
             double = np.dtype(np.float64)
             require_on_workers(len(r), double.itemsize, self.workers.memory())
@@ -75,10 +78,10 @@ class RemoteSamples:
         for block, part in enumerate(self.parts):
             # Tasks go where their arguments are, and the radii are at one worker: rows of their
             # own, read before, spread them over all.
-            own = self.workers.submit(remote.read, part)
+            own = self.workers.submit(worker_tasks.read, part)
             parts = [*self.parts[:block], own, *self.parts[block + 1 :]]
             more = self.cut, self.prepare, form, radii, dtype
-            blocks.append(self.workers.submit(remote.kernel_rows, block, parts, *more))
+            blocks.append(self.workers.submit(worker_tasks.kernel_rows, block, parts, *more))
         return DistributedGram(self.workers, blocks, self.cut)
 
 
@@ -91,7 +94,7 @@ def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | Non
     array = is_dask_array(X)
     if engine is None and not array:
         return here(X), None
-    if not on_host(X):
+    if not follows_lists(X):
         raise ValueError(
             f"engine= is for samples on the host, and X is {place(X)}: set engine=None, or give X "
             "as a numpy array."
@@ -108,36 +111,13 @@ def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | Non
     return X, partial(_send, workers, kernel)
 
 
-def is_path(X: Any) -> bool:
-    return isinstance(X, str | os.PathLike)
-
-
-def is_dask_array(X: Any) -> bool:
-    """Without an import of Dask."""
-    return type(X).__module__.startswith("dask.array") and hasattr(X, "rechunk")
-
-
-def here(X: Any) -> Any:
-    """X, or the array of the .npy file that X names: in memory if it fits, else on the disk."""
-    if not is_path(X):
-        return X
-    try:
-        size = files.size_of_regular_file(Path(X))
-        # Twice: some copy of it will be wanted.
-        if memory.fits(2.0 * size):
-            return files.read_npy(X, size)
-        return files.map_npy(X)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"X={X!s} is no file: give the path of a .npy file.") from error
-
-
 def _check_parameters(kernel: Any, gram: str) -> None:
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(
             f"kernel={kernel!r} cannot be made by workers: with engine= it is one of "
             f"{', '.join(KERNELS)}."
         )
-    if gram not in ("auto", "dense"):
+    if gram not in ("auto", "dense", "samples"):
         raise ValueError(
             f'gram={gram!r} is for one machine: with engine= it is "auto" or "dense", in blocks '
             "on the workers."
@@ -165,12 +145,12 @@ def _send(
     cut = cut_rows(X.shape[0])
     if path is not None:
         path = str(Path(path).absolute())
-        told = files.npy_header(path), remote.changed(path)
+        told = files.npy_header(path), worker_tasks.changed(path)
         parts = [FileRows(path, rows, *told) for rows in cut]
     elif not parts:
         parts = [workers.submit(block_tasks.same, X[rows]) for rows in cut]
-    unit = unit_of(X, "cosine") if row_norm == "l2" else unit
-    prepare = Preparation(X.dtype, unit, row_norm == "l2" or kernel == "cosine")
+    unit = moderate_unit(largest_entry(X)) if row_norm == "l2" else unit
+    prepare = Preparation(X.dtype, unit, row_norm == "l2" or KERNELS[kernel].unit_length)
     return RemoteSamples(workers, parts, cut, prepare)
 
 

@@ -1,4 +1,4 @@
-"""K as an array in memory."""
+"""K as an array in memory: numpy's, or that of another library where it keeps it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ import numpy as np
 from scipy import sparse
 
 from ..core import memory
-from ..core.arrays import cast, namespace, on_host, slices
+from ..core.arrays import (
+    cast,
+    device_of,
+    free_memory,
+    like,
+    mean_entry,
+    namespace,
+    on_host,
+    precision,
+    slices,
+    to_host,
+)
 from ..core.products import times
 from ..core.types import Array
-from .base import Gram
+from .base import Gram, inverse_root
 
 #: What to do where K fits, and K⁺ beside it does not.
 _FEWER = (
@@ -29,57 +40,106 @@ _SPARSE = 20
 
 
 class DenseGram(Gram):
-    """A symmetric array K of shape (n, n). K is neither copied nor changed."""
+    """A symmetric array K of shape (n, n). K is neither copied nor changed.
+
+    Stacks and products live where K does. Arrays of the host may be multiplied with a K on a
+    device too: they go there, and the product comes back.
+    """
 
     order = "F"
+    stored = True
 
     def __init__(self, K: Array) -> None:
+        xp, n = namespace(K), K.shape[0]
         # K is symmetric, so its transpose serves when that is the contiguous one.
-        self.K = K.T if K.flags.f_contiguous else np.ascontiguousarray(K)
-        self.shape = (K.shape[0], K.shape[0])
-        self.dtype = K.dtype
-        self.flops = 2.0 * K.size
-        self.diagonal = K.diagonal().copy()
-        least, most = float(K.min()), float(K.max())
+        self.K = K if not on_host(K) else K.T if K.flags.f_contiguous else np.ascontiguousarray(K)
+        self.shape = (n, n)
+        self.dtype = precision(K)
+        self.flops = 2.0 * n**2
+        self.diagonal = xp.asarray(xp.linalg.diagonal(K), copy=True)
+        least, most = float(xp.min(K)), float(xp.max(K))
         self.largest = max(-least, most)
         self.nonnegative = least >= 0
 
+    def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)
+        xp = namespace(self.K)
+        zeros = xp.zeros((fits, k, rows), dtype=self.K.dtype, device=device_of(self.K))
+        return xp.matrix_transpose(zeros)
+
+    def hold(self, V: Array) -> Array:
+        return like(V, self.K, self.K.dtype)
+
     def multiply(self, V: Array, out: Array) -> None:
         # (KV)ᵀ = VᵀK: in this order every fit's block is contiguous, and one product serves all.
+        xp = namespace(self.K)
         fits, n, k = V.shape
-        wide, product = V.mT.reshape(fits * k, n), out.mT.reshape(fits * k, n)
+        wide = xp.reshape(xp.matrix_transpose(V), (fits * k, n))
+        if not on_host(self.K):
+            out[...] = xp.matrix_transpose(xp.reshape(wide @ self.K, (fits, k, n)))
+            return
+        product = out.mT.reshape(fits * k, n)
         # An exact G has one entry a row: its product is a sum of rows of K for each cluster.
         if _SPARSE * np.count_nonzero(wide) < wide.size:
             product[...] = times(sparse.csr_array(wide), self.K)
         else:
             np.matmul(wide, self.K, out=product)
 
+    def dot(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        if on_host(self.K):
+            return super().dot(V)
+        if on_host(V):
+            return np.asarray(to_host(self.dot(self.hold(V))))
+        return (cast(V, self.K.dtype).T @ self.K).T
+
     @property
     def mean(self) -> float:
         """The mean entry."""
-        return float(self.K.mean(dtype=np.float64))
+        return mean_entry(self.K)
+
+    @property
+    def _bytes(self) -> float:
+        return float(self.shape[0]) ** 2 * self.dtype.itemsize
 
     def in_single_precision(self) -> DenseGram:
         """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
         moderate = 1e-6 < self.largest < 1e6
         if self.dtype == np.float32 or not moderate or self.mean >= 0.98 * self.largest:
             return self
-        if on_host(self.K) and not memory.fits(self.K.nbytes / 2):
+        if not memory.fits(self._bytes / 2, free=free_memory(self.K)):
             return self
         return type(self)(cast(self.K, namespace(self.K).float32))
 
+    def entries(self) -> Array:
+        return self.K
+
+    def normalized(self, *, formed: bool = True) -> tuple[Array, Array]:
+        if not formed:
+            return super().normalized()
+        degrees = namespace(self.K).sum(self.K, axis=1)
+        root = inverse_root(degrees)
+        memory.require(
+            self._bytes,
+            f"Diffusion of {self.shape[0]} samples by a dense matrix",
+            "Set diffusion=0, or n_neighbors for a sparse kernel, or fit a part of the rows.",
+            free=free_memory(self.K),
+        )
+        S = root * self.K
+        S *= root[:, 0]
+        return S, degrees
+
     def column(self, i: int) -> Array:
-        return self.K[i]
+        return self.K[i, :]
 
     def square_sums(self, weights: Array) -> Array:
-        return np.concatenate([np.square(self.K[rows]) @ weights for rows in self._blocks()])
+        xp = namespace(self.K)
+        return xp.concat([xp.square(self.K[rows, :]) @ weights for rows in self._blocks()])
 
     @cached_property
     def positive(self) -> DenseGram:
         if self.nonnegative:
             return self
-        if on_host(self.K):
-            memory.require(self.K.nbytes, "The positive part of the kernel matrix", _FEWER)
+        free = free_memory(self.K)
+        memory.require(self._bytes, "The positive part of the kernel matrix", _FEWER, free=free)
         return type(self)(namespace(self.K).maximum(self.K, 0))
 
     def smallest_distance(self) -> float:
