@@ -6,7 +6,7 @@ from numbers import Real
 from sklearn.utils._param_validation import Interval
 
 from klsnmf.core.arithmetic import dot, flushed, inner, scaled, square
-from klsnmf.estimators.factorization import Factorization
+from klsnmf.estimators.by_factors import Factorization
 from klsnmf.grams.base import Data
 from klsnmf.models.nmf import NMF
 

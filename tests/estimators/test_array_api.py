@@ -341,7 +341,7 @@ def test_a_saved_model_is_one_of_the_host(tmp_path, params):
 def test_diffusion_is_sparse_on_the_host_where_it_was_there():
     X = np.repeat(IRIS, 2, axis=0) + np.arange(300)[:, None] % 7
     model = KLSNMF(3, **QUICK).fit(away(X))
-    diffusion = arrays.host_copy(model)._kernel.diffusion
+    diffusion = arrays.host_copy(model)._similarity.diffusion
     assert diffusion.S.nnz < 0.1 * 300**2
     assert isinstance(diffusion.gram(), DiffusedGram)
     assert arrays.host_copy(diffusion) is diffusion

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from klsnmf import KLSNMF, METHODS, KernelKMeans
-from klsnmf.estimators.strengths import assign, from_distances, from_scores, strengths
+from klsnmf.estimators.labels import led_by, nearness, strength
+from klsnmf.estimators.strengths import assign, strengths
 
 from ..helpers import blobs
 
@@ -18,12 +19,12 @@ pytestmark = [
 
 def test_from_scores_and_distances():
     scores = np.array([[4.0, 1.0], [2.0, 2.0], [1.0, 4.0], [0.0, 0.0], [1.0, -3.0]])
-    np.testing.assert_allclose(from_scores(scores, np.zeros(5, int)), [0.75, 0, 0, 0, 1])
+    np.testing.assert_allclose(strength(scores, np.zeros(5, int)), [0.75, 0, 0, 0, 1])
     distances = np.array([[1.0, 4.0], [2.0, 2.0], [0.0, 1.0], [0.0, 0.0]])
-    np.testing.assert_allclose(from_distances(distances, np.zeros(4, int)), [0.75, 0, 1, 0])
+    np.testing.assert_allclose(strength(nearness(distances), np.zeros(4, int)), [0.75, 0, 1, 0])
     one = np.array([[2.0], [0.0], [-1.0]])
-    np.testing.assert_array_equal(from_scores(one, np.zeros(3, int)), 1)
-    np.testing.assert_array_equal(from_distances(np.abs(one), np.zeros(3, int)), 1)
+    np.testing.assert_array_equal(strength(one, np.zeros(3, int)), 1)
+    np.testing.assert_array_equal(strength(nearness(np.abs(one)), np.zeros(3, int)), 1)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
@@ -65,7 +66,7 @@ def test_kernel_distances_are_distances():
     model = KernelKMeans(3, kernel="linear", row_norm=None, random_state=0).fit(X)
     means = np.array([X[model.labels_ == c].mean(axis=0) for c in range(3)])
     distances = np.linalg.norm(X[:, None] - means, axis=2)
-    expected = from_distances(distances, model.labels_)
+    expected = strength(nearness(distances), model.labels_)
     np.testing.assert_allclose(strengths(model, X), expected, atol=1e-6)
 
 
@@ -77,4 +78,4 @@ def test_clusters_read_by_k_means(name):
     rows = model.G_ / np.linalg.norm(model.G_, axis=1, keepdims=True)
     means = np.array([rows[model.labels_ == c].mean(axis=0) for c in range(3)])
     distances = np.linalg.norm(rows[:, None] - means, axis=2)
-    np.testing.assert_allclose(found, from_distances(distances, model.labels_), atol=1e-6)
+    np.testing.assert_allclose(found, strength(nearness(distances), model.labels_), atol=1e-6)

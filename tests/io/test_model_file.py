@@ -293,5 +293,5 @@ def test_a_model_of_many_samples_comes_back():
     model = KLSNMF(3, random_state=0).fit(many)
     save(model, "model.npz")
     again, _ = load("model.npz")
-    assert type(again._kernel.diffusion) is SpectralDiffusion
+    assert type(again._similarity.diffusion) is SpectralDiffusion
     np.testing.assert_array_equal(again.predict(many[:200]), model.predict(many[:200]))

@@ -109,8 +109,8 @@ def test_many_steps_are_taken_along_eigenvectors_and_find_the_same(monkeypatch, 
     quick = KLSNMF(6, random_state=seed).fit(X)
     monkeypatch.setattr("klsnmf.grams.diffused._FEW_SAMPLES", 2000)
     slow = KLSNMF(6, random_state=seed).fit(X)
-    assert isinstance(quick._kernel.diffusion, SpectralDiffusion)
-    assert not isinstance(slow._kernel.diffusion, SpectralDiffusion)
+    assert isinstance(quick._similarity.diffusion, SpectralDiffusion)
+    assert not isinstance(slow._similarity.diffusion, SpectralDiffusion)
     assert 16 < quick.diffusion_ <= 2 * slow.diffusion_ <= 4 * quick.diffusion_
     assert accuracy(y, quick.labels_) > 0.98
     assert accuracy(slow.labels_, quick.labels_) > 0.98

@@ -253,7 +253,7 @@ def test_what_takes_long_is_not_done_again(file, monkeypatch):
         raise AssertionError
 
     for name in ("starts", "collapse_lam"):
-        monkeypatch.setattr(f"klsnmf.estimators.base.{name}", again)
+        monkeypatch.setattr(f"klsnmf.estimators.by_kernel.{name}", again)
     model.set_params(callback=None).fit(X)
 
 

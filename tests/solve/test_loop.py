@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from klsnmf.estimators.notes import verdict_of
 from klsnmf.grams.array import DenseGram
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
-from klsnmf.solve.loop import PATIENCE, sentence, solve
+from klsnmf.solve.loop import PATIENCE, solve
 from klsnmf.solve.solution import Status, Trouble, factors_of_labels
 from klsnmf.solve.starts import random_factors
 
@@ -142,19 +143,19 @@ def test_tolerance_zero_runs_all_iterations():
 def test_verdicts_are_sentences():
     K, starts = kernel(0), some_starts(30, 2, 1)
     (done,) = solve([free(K)], starts, max_iter=2000, tol=1e-3)
-    assert sentence(done, 1e-3).startswith("converged: the objective changed by less than 0.001")
+    assert verdict_of(done, 1e-3).startswith("converged: the objective changed by less than 0.001")
     (short,) = solve([free(K)], starts, max_iter=3, tol=1e-9)
     assert short.status is Status.EXHAUSTED
-    assert sentence(short, 1e-9) == "stopped after 3 iterations"
+    assert verdict_of(short, 1e-9) == "stopped after 3 iterations"
     (stopped,) = solve([free(K)], starts, max_iter=9, tol=0, callback=lambda p: p.iteration == 2)
     assert stopped.status is Status.STOPPED
     assert stopped.n_iter == 2
-    assert "callback" in sentence(stopped, 0)
+    assert "callback" in verdict_of(stopped, 0)
     (lost,) = solve([free(K, lam=100.0)], starts, max_iter=50, tol=1e-3)
     assert lost.status is Status.COLLAPSED
     assert lost.trouble is Trouble.NO_CLUSTER
     assert lost.share > 0.5
-    assert sentence(lost, 1e-3) == f"{lost.share:.0%} of the samples fit no cluster"
+    assert verdict_of(lost, 1e-3) == f"{lost.share:.0%} of the samples fit no cluster"
 
 
 @pytest.mark.parametrize("model", [printed, symmetric])

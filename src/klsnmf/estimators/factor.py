@@ -30,7 +30,9 @@ from ..models.onmf import OrthogonalNMF
 from ..models.rmnmf import RobustNMF
 from ..models.semi_nmf import SemiNonnegative
 from ..solve.solution import Callback
-from .factorization import Factorization, nearest_mixtures
+from .by_factors import Factorization, nearest_mixtures
+from .callbacks import fit_task
+from .validate import has_gaps
 
 #: The unit of RMNMF's samples is at least so long, compared with the longest of them.
 _SHORTEST = 1e-9
@@ -126,7 +128,9 @@ class WNMF(Factorization):
                 "y has the shape of X and would be ignored: weights are given by name, "
                 "fit(X, weights=...)."
             )
-        return self._fit(X, y, weights=weights)
+        with fit_task(self, X, y):
+            self._fit_together([self], X, weights=weights)
+        return self
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[NMF, Matrix]:
         if weights is None and not has_gaps(X):
@@ -395,10 +399,6 @@ class RMNMF(GraphFactorization):
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
         return RobustNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
-
-
-def has_gaps(X: Matrix) -> bool:
-    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
 
 
 def dense(X: Matrix) -> Array:

@@ -2,89 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.arithmetic import unit_columns
-from ..core.types import Array, Labels, Matrix
-from ..kernels import functions
-from ..kernels.similarity import View
+from ..core.types import Array, Labels
+from ..kernels.build import KernelSettings
 from ..models.kernel_kmeans import Lloyd
 from ..models.new_samples import NewSamples
-from ..solve.loop import Journal
-from ..solve.phases import Phase, Problem
+from ..solve.phases import Phase
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution
-from .base import LocalSimilarityNMF
-from .labels import Reading, lost_with_most, read_labels
-
-#: The parameters of LocalSimilarityNMF that all methods here have, and those of a kernel.
-_SHARED = {
-    name: LocalSimilarityNMF._parameter_constraints[name]
-    for name in (
-        *("n_clusters", "row_norm", "init", "n_init", "max_iter", "tol", "random_state"),
-        *("verbose", "callback"),
-    )
-}
-_KERNEL = {
-    "kernel": [StrOptions({*functions.KERNELS, "precomputed"}), callable, list, tuple],
-    "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    "n_neighbors": LocalSimilarityNMF._parameter_constraints["n_neighbors"],
-    "diffusion": LocalSimilarityNMF._parameter_constraints["diffusion"],
-}
-_LABELS = {"labels": [StrOptions({"argmax", "kmeans"})]}
+from .by_kernel import KernelClusterer, Plan, constraints_of
+from .labels import Reading, lost_with_most, nearness, read_labels, strength
 
 
-class KernelMethod(LocalSimilarityNMF):
-    """The problem of LS-NMF with G free, without the local term and without a graph."""
-
-    _on_devices = False
-    lam = 0.0
-    graph_weight = 0.0
-    graph_neighbors = 5
-    orthogonal = False
-    solver = "soft"
-
-
-class KernelFactorization(KernelMethod):
+class KernelFactorization(KernelClusterer):
     """What CNMF and KNMF share: how labels are read from G."""
 
     labels: str
     _reading: Reading
 
-    def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
-        return replace(super()._problem(X, view, k, journal), run=raced)
-
-    def predict(self, X: Any) -> Labels:
-        """The clusters of new samples, read from their coefficients as those of the fit were.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            New samples; with ``kernel="precomputed"`` the kernel between new samples and
-            those of the fit, of shape (n_new, n_samples).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_new,)
-        """
-        _, products = self._products(X)
-        rows = self._new.coefficients(*products)
-        return self._reading.labels(rows.astype(self.G_.dtype, copy=False))
-
-    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
+    def _labels_of(self, solution: Solution) -> Labels:
         G = solution.factors["G"]
-        labels = lost_with_most(np.argmax(unit_columns(G), axis=1), G)
-        strangers = super()._keep(X, view, unit, lam, replace(solution, labels=labels))
-        self.labels_ = lost_with_most(self.labels_, self.G_)
+        return lost_with_most(np.argmax(unit_columns(G), axis=1), G)
+
+    def _read(self, G: Array, labels: Labels, *_: Any) -> dict[str, Any]:
         rng = check_random_state(self.random_state)
-        self.labels_, self._reading = read_labels(self.G_, self.labels_, self.labels, rng)
-        return np.zeros_like(strangers)  # all have their labels, read from G
+        labels, reading = read_labels(G, lost_with_most(labels, G), self.labels, rng)
+        strengths = strength(reading.scores(G, G), labels)
+        return {"labels_": labels, "strengths_": strengths, "_reading": reading}
+
+    def _scores(self, X: Any, method: str) -> Array:
+        _, products = self._products(X, method)
+        rows = self._new.coefficients(*products).astype(self.G_.dtype, copy=False)
+        return self._reading.scores(rows, rows)
 
 
 class CNMF(KernelFactorization):
@@ -124,14 +79,6 @@ class CNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_SHARED, **_LABELS}
-
-    kernel = "linear"
-    gram = "samples"
-    radius = "auto"
-    n_neighbors = None
-    diffusion = 0
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -156,6 +103,11 @@ class CNMF(KernelFactorization):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+
+    def _plan(self) -> Plan:
+        return Plan(KernelSettings("linear", gram="samples", verbose=self.verbose), run=raced)
 
 
 class KNMF(KernelFactorization):
@@ -184,8 +136,6 @@ class KNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_SHARED, **_KERNEL, **_LABELS}
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -219,8 +169,13 @@ class KNMF(KernelFactorization):
         self.verbose = verbose
         self.callback = callback
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
 
-class KernelKMeans(KernelMethod):
+    def _plan(self) -> Plan:
+        return Plan(_kernel_of(self), run=raced)
+
+
+class KernelKMeans(KernelClusterer):
     """k-means in the space of a kernel.
 
     The algorithm of Lloyd with a kernel matrix in place of samples: each sample goes to the nearest
@@ -243,8 +198,6 @@ class KernelKMeans(KernelMethod):
     labels_, W_, G_, components_, objective_, n_iter_, history_, verdict_, radius_, diffusion_
         As in :class:`KLSNMF`. Rows of ``G_`` have one entry that is not zero.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**_SHARED, **_KERNEL}
 
     def __init__(
         self,
@@ -277,16 +230,25 @@ class KernelKMeans(KernelMethod):
         self.verbose = verbose
         self.callback = callback
 
-    def _problem(self, X: Matrix, view: View, k: int, journal: Journal) -> Problem:
-        problem = super()._problem(X, view, k, journal)
-        return replace(problem, phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
 
-    def _keep(self, X: Matrix, view: View, unit: float, lam: float, solution: Solution) -> Array:
-        strangers = super()._keep(X, view, unit, lam, solution)
-        length = np.sqrt(np.maximum(np.count_nonzero(self.G_, axis=0), 1)).astype(X.dtype)
-        new = self._new
-        self._new = NearestMean(new.C, new.sums, new.lengths, lam, True, length)
-        return strangers
+    def _plan(self) -> Plan:
+        return Plan(_kernel_of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
+
+    def _rule_for_new(self, G: Array, *known: Any) -> NewSamples:
+        length = np.sqrt(np.maximum(np.count_nonzero(G, axis=0), 1)).astype(G.dtype)
+        new = super()._rule_for_new(G, *known)
+        return NearestMean(new.C, new.sums, new.lengths, new.lam, True, length)
+
+
+def _kernel_of(estimator: Any) -> KernelSettings:
+    return KernelSettings(
+        estimator.kernel,
+        estimator.radius,
+        estimator.n_neighbors,
+        estimator.diffusion,
+        verbose=estimator.verbose,
+    )
 
 
 @dataclass(frozen=True)
@@ -298,6 +260,12 @@ class NearestMean(NewSamples):
     def labels(self, kW: Array, own: Array) -> Labels:  # (m, k), (m,) -> (m,)
         """argmin_k ‖φ(x) - m_k‖²."""
         return np.argmax(2 * kW / self.length - np.diag(self.C) / self.length**2, axis=1)
+
+    def scores(self, kW: Array, own: Array) -> Array:  # (m, k)
+        """1/‖φ(x) - m_k‖."""
+        length = self.length
+        squares = own[:, None] - 2 * kW / length + np.diag(self.C) / length**2
+        return nearness(np.sqrt(np.maximum(squares, 0)))
 
     def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
         return (np.eye(len(self.C)) / self.length)[self.labels(kW, own)]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from ..kernels import functions
+from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
 from ..solve.solution import Callback
-from .base import LocalSimilarityNMF
+from .by_kernel import KernelClusterer, Plan, constraints_of
 
 
-class KLSNMF(LocalSimilarityNMF):
+class KLSNMF(KernelClusterer):
     """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
 
     Clusters samples and learns their local similarity at once, by minimising
@@ -151,17 +148,6 @@ class KLSNMF(LocalSimilarityNMF):
     (1797,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LocalSimilarityNMF._parameter_constraints,
-        "kernel": [StrOptions({*functions.KERNELS, "precomputed"}), callable, list, tuple],
-        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
-        "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
-    }
-
-    orthogonal = True
-
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -212,6 +198,23 @@ class KLSNMF(LocalSimilarityNMF):
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+
+    _on_devices = True
+
+    def _plan(self) -> Plan:
+        kernel = KernelSettings(
+            self.kernel,
+            self.radius,
+            self.n_neighbors,
+            self.diffusion,
+            self.gram,
+            self.max_memory,
+            self.neighbor_search,
+            self.verbose,
+        )
+        return Plan.of(self, kernel, orthogonal=True)
 
 
 class GLSNMF(KLSNMF):
@@ -271,7 +274,7 @@ class GLSNMF(KLSNMF):
         )
 
 
-class LSNMF(LocalSimilarityNMF):
+class LSNMF(KernelClusterer):
     """Nonnegative matrix factorization with local similarity learning (LS-NMF).
 
     The linear kernel: samples are approximated by X ≈ G (WᵀX), W, G ≥ 0. Data of any sign.
@@ -293,14 +296,6 @@ class LSNMF(LocalSimilarityNMF):
     n_clusters_, n_clusters_evidence_
         As in :class:`KLSNMF`.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LocalSimilarityNMF._parameter_constraints,
-        "orthogonal": ["boolean"],
-    }
-
-    kernel = "linear"
-    radius = "auto"
 
     def __init__(
         self,
@@ -345,6 +340,19 @@ class LSNMF(LocalSimilarityNMF):
         self.callback = callback
         self.checkpoint = checkpoint
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+
+    _on_devices = True
+
+    def _plan(self) -> Plan:
+        kernel = KernelSettings(
+            "linear",
+            n_neighbors=self.n_neighbors,
+            diffusion=self.diffusion,
+            verbose=self.verbose,
+        )
+        return Plan.of(self, kernel, orthogonal=self.orthogonal)
+
 
 def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLSNMF]:
     """Fit :class:`KLSNMF` for many λ at once.
@@ -370,14 +378,14 @@ def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLS
         raise ValueError("lams is empty; give at least one value.")
     for estimator in estimators:
         estimator._validate_params()
-    if len(estimators[0]._settings().kernels) > 1:  # each λ learns weights of its own
+    if len(estimators[0]._plan().kernel.kernels) > 1:  # each λ learns weights of its own
         if estimators[0].checkpoint is not None:
             raise ValueError(
                 "path with several kernels makes one fit after the other, and takes no checkpoint: "
                 "fit KLSNMF for each λ, with a file of its own."
             )
         return [estimator.fit(X) for estimator in estimators]
-    estimators[0]._fit_with(estimators[1:], X)
+    estimators[0]._fit_together(estimators, X)
     return estimators
 
 
@@ -395,4 +403,5 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     """
     estimator = KLSNMF("auto", **params)
     estimator._validate_params()
-    return estimator._evidence(X)
+    plan = estimator._plan()
+    return estimator._weigh(plan, estimator._samples(plan, X))

@@ -1,4 +1,15 @@
-"""How clusters are read from coefficients: each sample's largest, or k-means on all of them."""
+"""From scores to labels and strengths.
+
+A score says how well a cluster suits a sample: the largest names the sample's cluster. How clearly
+it does is the sample's *strength*, 1 - second/first, between 0, a tie, and 1, no doubt. What scores
+are depends on the method:
+
+- KLS-NMF, LS-NMF, GLS-NMF, RMNMF: what is gained by putting the sample into the cluster, b_k/√C_kk;
+- WNMF, ONMF, Semi-NMF, GNMF, CNMF, KNMF: the coefficients, a row of G;
+- kernel k-means, k-means, and ``labels="kmeans"``: one over the distance to the mean.
+
+So strengths of different kinds are not comparable.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +19,45 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
+from ..core.arithmetic import one_a_row, plus, taken
+from ..core.arrays import cast, namespace, tiny, widest
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels
 
 #: Runs of k-means on the coefficients; the best is kept.
 _RUNS = 10
+
+
+def led_by(scores: Array, labels: Labels) -> Array:  # (m, k), (m,) -> (m, k)
+    """Scores ≥ 0 whose largest is that of the label: by a hair, where it was not.
+
+    A rule that does not follow the largest score decides for samples that no cluster suits, and
+    where rounding does: there is no strength in that.
+    """
+    xp = namespace(scores)
+    most = xp.max(scores, axis=1)
+    astray = xp.argmax(scores, axis=1) != labels
+    hair = most * (1 + 2 * xp.finfo(scores.dtype).eps) + tiny(scores)
+    raised = one_a_row(scores, labels, xp.where(astray, hair - taken(scores, labels), 0))
+    return scores + raised
+
+
+def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
+    """1 - second/first; 0 where the own score is not positive, 1 if there is no other cluster."""
+    scores = plus(cast(scores, widest(scores)))
+    xp = namespace(scores)
+    own = taken(scores, labels)
+    if scores.shape[1] == 1:
+        return xp.ones_like(own)
+    second = xp.max(scores - one_a_row(scores, labels, own), axis=1)
+    found = 1 - second / xp.where(own > 0, own, 1)
+    return xp.where(own > 0, xp.clip(found, 0, 1), 0)
+
+
+def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
+    """Scores from distances to means, zero distances included."""
+    distances = np.asarray(distances)
+    return np.asarray(1 / np.maximum(distances, tiny(distances)))
 
 
 @dataclass(frozen=True)
@@ -26,8 +71,10 @@ class Largest:
 
     default: int
 
-    def labels(self, G: Array) -> Labels:  # (m, k) -> (m,)
-        return np.where(G.any(axis=1), np.argmax(G, axis=1), self.default)
+    def scores(self, G: Array, gains: Array) -> Array:  # (m, k), (m, k) -> (m, k)
+        """The gains, led by the largest coefficients."""
+        labels = np.where(G.any(axis=1), np.argmax(G, axis=1), self.default)
+        return led_by(gains, labels)
 
 
 @dataclass(frozen=True)
@@ -45,12 +92,15 @@ class Grouped:
     number: Labels
     default: int
 
-    def labels(self, G: Array) -> Labels:  # (m, k) -> (m,)
+    def scores(self, G: Array, gains: Array) -> Array:  # (m, k), (m, k) -> (m, k)
         known = G.any(axis=1)
         labels = np.full(len(G), self.default, dtype=np.intp)
-        if known.any():
-            labels[known] = self.number[self.means.predict(normalize(G[known]))]
-        return labels
+        found = np.empty((len(G), len(self.number)), G.dtype)
+        if len(G):
+            rows = normalize(G)
+            found[:, self.number] = nearness(self.means.transform(rows))
+            labels[known] = self.number[self.means.predict(rows)][known]
+        return led_by(found, labels)
 
 
 Reading = Largest | Grouped

@@ -86,6 +86,14 @@ class Mixture:
         )
 
 
+def evenly_mixed(views: Sequence[View]) -> Gram:
+    """The sum of kernels that count alike, before diffusion."""
+    if len(views) == 1:
+        return views[0].base
+    scales = [view.base.shape[0] / view.base.trace for view in views]
+    return weighted_sum([matrix_for_sum(view.base) for view in views], scales)
+
+
 def variance(K: Gram) -> tuple[Array, float]:  # (n,), ()
     """The means of the columns of K, and n times the variance of the samples in its space."""
     n = K.shape[0]

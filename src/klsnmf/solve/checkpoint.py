@@ -49,16 +49,18 @@ SHARE = 0.02
 _SAME = 1e-3
 
 
-def journal_of(estimators: Sequence[Any], X: Matrix) -> Journal:
+def journal_of(
+    estimators: Sequence[Any], X: Matrix, checkpoint: str | os.PathLike[str] | None
+) -> Journal:
     """The journal of a fit of these estimators, which differ in ``lam`` only, to these samples."""
-    first = estimators[0]
-    if first.checkpoint is None:
+    if checkpoint is None:
         return NO_JOURNAL
-    require_host(X, f"checkpoint={os.fspath(first.checkpoint)!r}", "set checkpoint=None")
-    path = Path(os.path.abspath(first.checkpoint))
+    first = estimators[0]
+    require_host(X, f"checkpoint={os.fspath(checkpoint)!r}", "set checkpoint=None")
+    path = Path(os.path.abspath(checkpoint))
     if not path.parent.is_dir():
         raise CheckpointError(
-            f"checkpoint={os.fspath(first.checkpoint)!r} cannot be written: there is no folder "
+            f"checkpoint={os.fspath(checkpoint)!r} cannot be written: there is no folder "
             f"{path.parent}. Make it, or name another file."
         )
     generator = None

@@ -1,52 +1,39 @@
-"""The scikit-learn shell of methods that factorize the samples themselves, X ≈ GHᵀ."""
+"""Methods that factorize the samples themselves, X ≈ GHᵀ: the way of a fit, and of new samples."""
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import nnls
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-)
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import memory
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.products import canonical, in_units, largest_entry, with_short_indices
 from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
-from ..core.warn import warn
 from ..kernels.scaling import moderate_unit
 from ..models.base import State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF
-from ..solve.loop import sentence
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution, Status, factors_of_labels, lowest, tidied
-from .callbacks import CallbackSupportMixin, fit_task, listener
-from .labels import Reading, lost_with_most, read_labels
-from .validate import as_numbers
+from .base import Clusterer, Result
+from .callbacks import listener
+from .labels import Reading, lost_with_most, read_labels, strength
+from .notes import FewerClusters, NotConverged, Note
+from .validate import as_numbers, noted_names
 
 
-class Factorization(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-    metaclass=ABCMeta,
-):
+class Factorization(Clusterer):
     """What WNMF, ONMF, SemiNMF, GNMF and RMNMF share.
 
     A method gives its model of the samples, and says whether it takes data of both signs or with
@@ -70,8 +57,6 @@ class Factorization(
         "callback": [callable, None],
     }
 
-    labels_: Labels
-    G_: Array
     components_: Array
     _unit: float
     _reading: Reading
@@ -99,21 +84,6 @@ class Factorization(
         self.verbose = verbose
         self.callback = callback
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorize the samples and cluster them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y)
-
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
 
@@ -128,43 +98,33 @@ class Factorization(
         -------
         G_new : ndarray of shape (n_new, n_clusters)
         """
-        return self._rows(X)
+        return self._rows(X)[0]
 
-    def predict(self, X: Any) -> Labels:
-        """The clusters of new samples, read from their coefficients as those of the fit were.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_new,)
-        """
-        rows = self._rows(X)
-        return self._reading.labels(rows)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.G_.shape[1]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        # Attributes are set together, at the end: an interrupted fit leaves none behind.
-        return hasattr(self, "labels_")
+    def _scores(self, X: Any, method: str) -> Array:
+        rows, gains = self._rows(X)
+        return self._reading.scores(rows, gains)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = not self.signed
         tags.input_tags.allow_nan = self.gaps
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _rows(self, X: Any) -> Array:  # (n_new, k)
+    def _rows(self, X: Any) -> tuple[Array, Array]:  # (m, k), (m, k)
+        """The coefficients of new samples, and what each prototype alone would explain of them."""
         check_is_fitted(self)
-        X = in_units(self._checked(X, reset=False), self._unit)
+        X = in_units(self._checked(self, X, reset=False), self._unit)
         H = (self.components_ / np.asarray(self._unit, self.components_.dtype)).astype(X.dtype)
-        return self._coefficients(X, H).astype(self.G_.dtype, copy=False)
+        rows = self._coefficients(X, H).astype(self.G_.dtype, copy=False)
+        return rows, self._gains(X, H, rows)
+
+    def _gains(self, X: Matrix, H: Array, G: Array) -> Array:  # (m, p), (k, p), (m, k) -> (m, k)
+        """⟨x, h_k⟩/‖h_k‖, where G has one entry a row, which nothing stands beside; else G."""
+        if not self.orthogonal:
+            return G
+        lengths = np.sqrt(np.einsum("kp,kp->k", H, H))
+        gains = np.asarray(safe_sparse_dot(X, H.T)) / np.where(lengths > 0, lengths, np.inf)
+        return np.maximum(gains, 0)
 
     def _coefficients(self, X: Matrix, H: Array) -> Array:  # (m, p), (k, p) -> (m, k)
         """argmin ‖X - GH‖ over G ≥ 0, with one nonzero entry a row if columns are orthogonal."""
@@ -177,9 +137,9 @@ class Factorization(
         Q, R = np.linalg.qr(H.T)
         return nearest_mixtures(np.asarray(safe_sparse_dot(X, Q)), R)
 
-    def _checked(self, X: Any, *, reset: bool = True) -> Matrix:
-        """X as numbers the method can take."""
-        X = as_numbers(self, X, reset=reset, gaps=self.gaps)
+    def _checked(self, noter: Self, X: Any, *, reset: bool) -> Matrix:
+        """X as numbers the method can take; ``noter`` notes the names of its features."""
+        X = as_numbers(noter, X, reset=reset, gaps=self.gaps)
         if sparse.issparse(X):
             X = with_short_indices(canonical(X))
         values = X.data if sparse.issparse(X) else X
@@ -191,20 +151,9 @@ class Factorization(
             )
         return X
 
-    @memory.explained("The fit")
-    def _fit(self, X: Any, y: Any, **more: Any) -> Self:
-        """Fit; a fit that is interrupted, or fails, leaves the estimator as it was."""
-        with fit_task(self, X, y):
-            before = self.__dict__.copy()
-            try:
-                self._fit_all(self._checked(X), **more)
-            except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
-        return self
-
-    def _fit_all(self, X: Matrix, **more: Any) -> None:
+    def _results(self, estimators: Sequence[Self], X: Any, **more: Any) -> list[Result]:
+        seen = copy(self)  # what scikit-learn notes of X is kept when all went well
+        X = self._checked(seen, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         if largest_entry(X) == 0:
@@ -235,14 +184,17 @@ class Factorization(
             )
         G = G.astype(X.dtype, copy=False)  # new samples are read in the precision of X
         labels, reading = read_labels(G, labels, self.labels, rng)
-        self._warn(best, labels)
-        self.labels_, self._reading, self._unit = labels, reading, unit
-        self.G_ = G
-        self.components_ = components
-        self.objective_ = float(objectives[-1])
-        self.n_iter_ = best.n_iter
-        self.history_ = best.history | {"objective": objectives}
-        self.verdict_ = sentence(best, self.tol)
+        gains = self._gains(in_units(X, unit), H.T.astype(X.dtype, copy=False), G)
+        attributes = {
+            **noted_names(seen),
+            **self._told_of(best),
+            "objective_": float(objectives[-1]),
+            "history_": best.history | {"objective": objectives},
+            **{"labels_": labels, "G_": G, "components_": components},
+            "strengths_": strength(reading.scores(G, gains), labels),
+            **{"_reading": reading, "_unit": unit},
+        }
+        return [Result(attributes, self._notes(best, labels))]
 
     def _unit_of(self, X: Matrix) -> float:
         """A power of two in whose units the squares of X neither overflow nor vanish."""
@@ -295,23 +247,14 @@ class Factorization(
             pair.append(value)
         return pair
 
-    def _warn(self, solution: Solution, labels: Labels) -> None:
-        """Say what the user should know of the fit."""
+    def _notes(self, solution: Solution, labels: Labels) -> tuple[Note, ...]:
+        """What the user should know of the fit."""
         found = len(np.unique(labels))
         if solution.status is Status.EXHAUSTED and self.tol > 0:
-            message = (
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
-                "raise max_iter, or tol."
-            )
-        elif found < self.n_clusters:
-            remedy = ', or set labels="kmeans"' if self.labels == "argmax" else ""
-            message = (
-                f"Only {found} of n_clusters={self.n_clusters} clusters have samples: lower "
-                f"n_clusters{remedy}."
-            )
-        else:
-            return
-        warn(message)
+            return (NotConverged(self.max_iter, type(self).__name__),)
+        if found < self.n_clusters:
+            return (FewerClusters(found, self.n_clusters, self.labels),)
+        return ()
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)

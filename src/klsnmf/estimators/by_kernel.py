@@ -1,0 +1,469 @@
+"""Methods that know samples by their similarity: the way of a fit, and of new samples.
+
+A fit goes from top to bottom in ``_results``: samples, number of clusters, similarity, starts,
+solutions, attributes.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..core import arrays
+from ..core.arithmetic import plus
+from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
+from ..core.products import canonical, in_units, product, with_short_indices
+from ..core.types import Array, Labels, Matrix
+from ..grams.base import Gram
+from ..kernels.build import KernelSettings
+from ..kernels.count import Evidence, gather
+from ..kernels.functions import KERNELS
+from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
+from ..kernels.samples import here
+from ..kernels.scaling import choose_row_norm, unit_of, unit_rows
+from ..kernels.similarity import Similarity, View
+from ..kernels.workers import DaskClient, RemoteSamples, locate
+from ..models.new_samples import NewSamples
+from ..solve.checkpoint import journal_of
+from ..solve.loop import Journal, solve
+from ..solve.phases import (
+    Phase,
+    Problem,
+    best_by_lam,
+    choose_phases,
+    chosen,
+    collapse_lam,
+    safe_lams,
+)
+from ..solve.solution import Solution, Start, Status, tidied
+from ..solve.starts import how_many_starts, starts
+from .base import Clusterer, Result
+from .callbacks import listener
+from .labels import led_by, strength
+from .notes import Collapsed, FewerClusters, NotConverged, Note
+from .validate import as_numbers, check_start, noted_names
+
+#: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
+AUTO_LAM = 0.01
+
+#: Starts are made in float64 for up to this many numbers in X.
+_PRECISE = 2**26
+
+#: n_init="auto" where all starts are fitted to the end.
+AUTO_STARTS = 8
+
+#: What the parameters of these methods may be; each method has some of them.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, list, tuple],
+    "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+    "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
+    "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto", "unweighed"})],
+    "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
+    "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+    "row_norm": [StrOptions({"l2", "auto"}), None],
+    "graph_weight": [Interval(Real, 0, None, closed="left")],
+    "graph_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like", "sparse matrix"],
+    "orthogonal": ["boolean"],
+    "solver": [StrOptions({"paper", "soft", "exact", "auto"})],
+    "labels": [StrOptions({"argmax", "kmeans"})],
+    "init": [StrOptions({"random", "kmeans", "spectral", "auto"}), tuple, list],
+    "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "regroup": ["boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+    "engine": [DaskClient(), None],
+    "verbose": ["verbose"],
+    "callback": [callable, None],
+    "checkpoint": [str, os.PathLike, None],
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a method makes of its parameters: its kernel, its problem, and who solves it.
+
+    As the parameters of :class:`KLSNMF` that have the same names. ``phases`` stand in for those of
+    the solver where a method has its own, and ``run`` for the loop.
+    """
+
+    kernel: KernelSettings
+    lam: float | str = 0.0
+    orthogonal: bool = False
+    solver: str = "soft"
+    graph_weight: float = 0.0
+    graph_neighbors: Any = 5
+    regroup: bool = True
+    phases: Sequence[Phase] = ()
+    run: Callable[..., list[Solution]] = solve
+    engine: Any = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, kernel: KernelSettings, *, orthogonal: bool) -> Plan:
+        """That of an estimator with all these parameters."""
+        given = (
+            *("lam", "solver", "graph_weight", "graph_neighbors", "regroup"),
+            *("engine", "checkpoint"),
+        )
+        parameters = {name: getattr(estimator, name) for name in given}
+        return cls(kernel, orthogonal=orthogonal, **parameters)
+
+    @property
+    def precomputed(self) -> bool:
+        return bool(self.kernel.kernel == "precomputed")
+
+    @property
+    def screens(self) -> bool:
+        """Whether good starts can be told early: only by fits that end exactly."""
+        return self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples that were checked, and how a kernel sees them."""
+
+    X: Matrix
+    scaled: Matrix
+    row_norm: str | None
+    unit: float
+    workers: RemoteSamples | None
+    names: dict[str, Any]  # what scikit-learn notes of X
+
+
+class KernelClusterer(Clusterer):
+    """Clusters known by W and the similarity of the samples of the fit."""
+
+    n_clusters: int | str
+    row_norm: str | None
+
+    W_: Array
+    row_norm_: str | None
+    _similarity: Similarity
+    _unit: float
+    _new: NewSamples
+
+    @abstractmethod
+    def _plan(self) -> Plan:
+        """What the parameters mean."""
+
+    # ------------------------------------------------------------------ the way of a fit
+
+    def _results(self, estimators: Sequence[Self], X: Any) -> list[Result]:
+        """One batch over one K; the estimators differ in lam only."""
+        plans = [estimator._plan() for estimator in estimators]
+        plan = plans[0]
+        samples = self._samples(plan, X)
+        with journal_of(estimators, samples.X, plan.checkpoint) as journal:
+            k, evidence = self._count(plan, samples)
+            local = any(each.lam != 0 for each in plans)
+            views = plan.kernel.views(
+                samples.scaled, samples.unit, k, local=local, workers=samples.workers
+            )
+            for_starts = self._for_starts(plan, samples)
+            mixture = Mixture(views, k, check_random_state(self.random_state))
+            for _ in range(ROUNDS):
+                view, weights = mixture.view(), mixture.weights
+                problem = self._problem(plan, for_starts, view, k, journal)
+                lams, solutions = _solved(plans, problem, journal)
+                if mixture.learn(to_host(solutions[0].labels)):
+                    break
+            collapsed = any(solution.collapsed for solution in solutions)
+            safe = safe_lams(problem, lams, solutions) if collapsed else []
+        shared = {
+            **samples.names,
+            "n_clusters_": k,
+            "kernel_weights_": like(weights, samples.X),
+            "row_norm_": samples.row_norm,
+            **({} if evidence is None else {"n_clusters_evidence_": evidence}),
+        }
+        results = []
+        for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
+            notes = estimator._notes(plan, k, lam, solution, safe)
+            attributes = estimator._attributes(plan, samples, view, lam, solution)
+            results.append(Result({**shared, **attributes}, notes))
+        return results
+
+    def _samples(self, plan: Plan, X: Any) -> Samples:
+        X, send = locate(X, plan.engine, plan.kernel.kernel, plan.kernel.gram)
+        seen = copy(self)  # what scikit-learn notes of X is kept when all went well
+        X = as_numbers(seen, X, precomputed=plan.precomputed)
+        row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
+        unit = 1.0 if row_norm == "l2" else unit_of(X, plan.kernel.kernel)
+        workers = None if send is None else send(X, row_norm, unit)
+        scaled = _scaled(plan, X, row_norm, unit)
+        return Samples(X, scaled, row_norm, unit, workers, noted_names(seen))
+
+    def _count(self, plan: Plan, samples: Samples) -> tuple[int, Evidence | None]:
+        """The number of clusters, and the evidence for it if it was not given."""
+        evidence = self._weigh(plan, samples) if self.n_clusters == "auto" else None
+        k = int(self.n_clusters) if evidence is None else evidence.chosen
+        n = samples.X.shape[0]
+        if n < k:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
+        return k, evidence
+
+    def _weigh(self, plan: Plan, samples: Samples) -> Evidence:
+        # Weights cannot be learned without a number of clusters: kernels count alike here.
+        views = plan.kernel.views(
+            samples.scaled, samples.unit, None, local=False, workers=samples.workers
+        )
+        return gather(evenly_mixed(views), check_random_state(self.random_state))
+
+    def _for_starts(self, plan: Plan, samples: Samples) -> Matrix | None:
+        """The samples that k-means and the search for graph neighbours see, on the host."""
+        X, row_norm, unit = to_host(samples.X), samples.row_norm, samples.unit
+        if plan.precomputed:
+            return None
+        if precision(X) == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
+            # From the same samples in either precision k-means comes to the same starts.
+            return _scaled(plan, X.astype(np.float64), row_norm, unit)
+        return samples.scaled if X is samples.X else _scaled(plan, X, row_norm, unit)
+
+    def _problem(
+        self, plan: Plan, X: Matrix | None, view: View, k: int, journal: Journal
+    ) -> Problem:
+        """What all fits share; starts come from the journal, or from K before diffusion."""
+        K, graph = view.K, None
+        if plan.graph_weight > 0:
+            graph = plan.kernel.graph(plan.graph_neighbors, X, K)
+        phases = plan.phases or choose_phases(
+            plan.solver,
+            K,
+            orthogonal=plan.orthogonal,
+            graph=graph,
+            graph_weight=plan.graph_weight,
+        )
+        kept = journal.starts((K.shape[0], k), K.dtype)
+        begin = kept or self._starts(plan, X, view.base, k)
+        problem = Problem(
+            K, begin, phases, self.max_iter, self.tol, listener(self), journal, plan.run
+        )
+        return problem if kept else chosen(problem, regroup=plan.regroup)
+
+    def _starts(self, plan: Plan, X: Matrix | None, K: Gram, k: int) -> list[Start]:
+        n = K.shape[0]
+        if not isinstance(self.init, str):
+            return [Start("given", check_start(self.init, n, k, K))]
+        if X is None and self.init == "kmeans":
+            raise ValueError(
+                'init="kmeans" needs samples, and with kernel="precomputed" there are none: '
+                'use init="spectral".'
+            )
+        rng = check_random_state(self.random_state)
+        n_init: Any = self.n_init
+        if n_init == "auto":
+            features = 0 if X is None else X.shape[1]
+            n_init = how_many_starts(n, k, K.flops, features) if plan.screens else AUTO_STARTS
+        if self.verbose:
+            print(f"{n_init} starts")
+        return starts(X, K, k, self.init, n_init, rng)
+
+    def _notes(
+        self, plan: Plan, k: int, lam: float, solution: Solution, safe: Sequence[float]
+    ) -> tuple[Note, ...]:
+        """What the user should know of a fit."""
+        if solution.trouble is not None:
+            trouble, share = solution.trouble, solution.share
+            good = max((value for value in safe if value < lam), default=0.0)
+            if plan.graph_weight > 0 and not good:
+                return (Collapsed("graph_weight", plan.graph_weight, trouble, share),)
+            return (Collapsed("lam", lam, trouble, share, good),)
+        if solution.status is Status.EXHAUSTED and self.tol > 0:
+            return (NotConverged(self.max_iter, type(self).__name__),)
+        if solution.n_found < k:
+            return (FewerClusters(solution.n_found, k, "kernel"),)
+        return ()
+
+    def _attributes(
+        self, plan: Plan, samples: Samples, view: View, lam: float, solution: Solution
+    ) -> dict[str, Any]:
+        # Columns that come from a start of ours have no order of their own: numbering clusters as
+        # they appear gives the same labels whichever of equally good starts wins.
+        W, G, labels = tidied(
+            solution.factors["W"],
+            solution.factors["G"],
+            self._labels_of(solution),
+            by_appearance=isinstance(self.init, str),
+        )
+        X, K, xp = samples.X, view.K, namespace(W)
+        KW, own = K.dot(W), K.diagonal
+        new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+        W, G = cast(W, X.dtype), cast(G, X.dtype)
+        attributes = {
+            **self._told_of(solution),
+            **{"W_": W, "G_": G, "lam_": lam},
+            **{"_similarity": view.kernel, "_unit": samples.unit, "_new": new},
+            **self._read(G, labels, new, KW, own, view.kernel, samples.scaled),
+        }
+        if view.kernel.width is not None:
+            attributes["radius_"] = view.kernel.width * samples.unit
+        if view.kernel.steps is not None:
+            attributes["diffusion_"] = view.kernel.steps
+        if not plan.precomputed:
+            weights = W / xp.maximum(xp.sum(W, axis=0), arrays.tiny(W))
+            attributes["components_"] = product(weights.T, X)
+        return attributes
+
+    def _labels_of(self, solution: Solution) -> Labels:  # (n,)
+        return solution.labels
+
+    def _rule_for_new(self, G: Array, *known: Any) -> NewSamples:
+        return NewSamples(*known)
+
+    def _read(
+        self,
+        G: Array,
+        labels: Labels,
+        new: NewSamples,
+        KW: Array,
+        own: Array,
+        similarity: Similarity,
+        X: Matrix,
+    ) -> dict[str, Any]:
+        """Labels and strengths of the samples of the fit.
+
+        Those whose row of G is zero are put where new ones would be, and those that are like no
+        cluster where the nearest of the others is.
+        """
+        xp = namespace(G)
+        labels = xp.where(xp.any(G, axis=1), labels, new.labels(KW, own))
+        strange = to_host(new.strangers(KW, own))
+        labels = _placed(similarity, X, labels, strange, ~strange, labels)
+        return {"labels_": labels, "strengths_": strength(new.scores(KW, own), labels)}
+
+    # ------------------------------------------------------------------------ new samples
+
+    def _scores(self, X: Any, method: str) -> Array:
+        samples, (kW, own) = self._products(X, method)
+        new, fitted = self._new, self.labels_
+        strange = to_host(new.strangers(kW, own))
+        everyone = np.ones(fitted.shape[0], bool)
+        labels = _placed(self._similarity, samples, new.labels(kW, own), strange, everyone, fitted)
+        return led_by(plus(new.scores(kW, own)), labels)
+
+    def transform(self, X: Any) -> Array:
+        """Rows of G for new samples: how much of each prototype they are made of.
+
+        After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
+        fit get ``G_`` again, but for rounding, and for what the eigenvectors leave out where
+        diffusion goes along them. After the others, and where G is free, it is the nonnegative
+        combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
+        converges, but for the pull of orthogonality.
+
+        Parameters
+        ----------
+        X : as for ``predict``
+
+        Returns
+        -------
+        G_new : ndarray of shape (n_new, n_clusters)
+        """
+        _, products = self._products(X, "transform")
+        return cast(self._new.coefficients(*products), self.G_.dtype)
+
+    def _products(self, X: Any, method: str) -> tuple[Matrix, tuple[Array, Array]]:
+        """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
+        check_is_fitted(self)
+        arrays.require_fitted_place(self, X, method)
+        plan = self._plan()
+        X = as_numbers(self, here(X), reset=False, precomputed=plan.precomputed)
+        samples = _scaled(plan, of_one_type(X, self.W_), self.row_norm_, self._unit)
+        return samples, self._similarity.product(samples, self.W_)
+
+    def similarity(self, i: int) -> Array:
+        """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
+
+        The matrix, of shape (n_samples, n_samples), is never formed.
+        """
+        check_is_fitted(self)
+        i = operator.index(i)
+        n = self.G_.shape[0]
+        if not -n <= i < n:
+            raise IndexError(f"i={i} is not a sample; there are {n}.")
+        return self.G_ @ self.W_[i, :]
+
+    # ----------------------------------------------------------- habits of scikit-learn
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process: it goes into no file, and no other process.
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "engine": None} if "engine" in state else state
+
+    def __sklearn_clone__(self) -> Self:
+        # And it is nothing to copy: the clone shares it.
+        twin: Self = super(KernelClusterer, copy(self)).__sklearn_clone__()
+        if (engine := getattr(self, "engine", None)) is not None:
+            twin.engine = engine
+        return twin
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._plan().precomputed
+        return tags
+
+
+def constraints_of(init: Callable[..., None]) -> dict[str, list[Any]]:
+    """The constraints of the parameters that a constructor has."""
+    return {name: CONSTRAINTS[name] for name in signature(init).parameters if name != "self"}
+
+
+def _scaled(plan: Plan, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
+    """The samples as the kernel sees them."""
+    if plan.precomputed:
+        return X
+    if sparse.issparse(X):
+        X = with_short_indices(canonical(X))
+    return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
+
+
+def _solved(
+    plans: Sequence[Plan], problem: Problem, journal: Journal
+) -> tuple[list[float], list[Solution]]:
+    """The best solution for each plan, and its λ; "auto" is 0 where it would collapse."""
+    threshold = journal.begin(problem.starts, partial(collapse_lam, problem))
+    lams = [AUTO_LAM * threshold if plan.lam == "auto" else float(plan.lam) for plan in plans]
+    solutions = best_by_lam(problem, lams)
+    for place, plan in enumerate(plans):
+        if plan.lam == "auto" and solutions[place].collapsed:
+            lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
+    if not all(arrays.all_finite(V) for one in solutions for V in one.factors.values()):
+        raise ValueError(
+            "The factors grew too large to compute with. Is the kernel positive "
+            "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
+        )
+    return lams, solutions
+
+
+def _placed(
+    similarity: Similarity,
+    X: Matrix,
+    labels: Labels,
+    strange: Array,
+    among: Array,
+    fitted: Labels,
+) -> Labels:  # (m,)
+    """The labels, but strange samples get that of the nearest among some of the fit."""
+    who, some = np.flatnonzero(strange), np.flatnonzero(among)
+    if not who.size or not some.size:
+        return labels
+    found = np.array(to_host(labels))
+    found[who] = to_host(fitted)[similarity.nearest(to_host(X)[who], some)]
+    return like(found, labels)

@@ -1,0 +1,139 @@
+"""What a fit has to tell, as records: numbers for programs, and the same in words for people.
+
+A record is a sentence in the words of Python, and ``in_command`` the same in those of the command
+line. Nothing else in the package makes sentences about a fit, and nothing reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ..solve.loop import PATIENCE
+from ..solve.solution import Solution, Status, Trouble
+
+
+class Note(Protocol):
+    """Something that the user should know of a fit."""
+
+    @property
+    def in_command(self) -> str:
+        """The note in the words of the command line."""
+
+
+class FitWarning(ConvergenceWarning):
+    """A note on a fit, as a warning."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(str(note))
+        self.note = note
+
+
+@dataclass(frozen=True)
+class NotConverged:
+    """The iterations did not suffice."""
+
+    max_iter: int
+    estimator: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.estimator} stopped at max_iter={self.max_iter} before it converged: raise "
+            "max_iter, or tol."
+        )
+
+    @property
+    def in_command(self) -> str:
+        return (
+            f"{self.estimator} stopped after {self.max_iter} iterations, before it converged: "
+            "allow more with --max-iter."
+        )
+
+
+@dataclass(frozen=True)
+class Collapsed:
+    """Clusters were lost to a weight that is too large.
+
+    Attributes
+    ----------
+    parameter, value : the weight
+    trouble, share : what went wrong, and the share of samples that fit no cluster
+    safe : a smaller value that was seen to do; 0 if none was
+    """
+
+    parameter: str
+    value: float
+    trouble: Trouble
+    share: float = 0.0
+    safe: float = 0.0
+
+    def __str__(self) -> str:
+        if self.parameter != "lam":
+            advice = "Lower it."
+        elif self.safe:
+            # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
+            advice = f"lam={0.5 * self.safe:.3g} or less does not collapse."
+        else:
+            advice = "Set lam=0."
+        return (
+            f"{self.parameter}={self.value:g} is too large for this kernel: "
+            f"{what_went_wrong(self.trouble, self.share)}. {advice}"
+        )
+
+    @property
+    def in_command(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class FewerClusters:
+    """Some clusters have no samples.
+
+    Attributes
+    ----------
+    found, asked : numbers of clusters
+    told_by : what tells clusters apart, and could be changed: "kernel", "argmax", or nothing
+    """
+
+    found: int
+    asked: int
+    told_by: str = ""
+
+    def __str__(self) -> str:
+        remedies = {
+            "kernel": ", or choose a kernel that tells the samples apart better",
+            "argmax": ', or set labels="kmeans"',
+        }
+        return (
+            f"Only {self.found} of n_clusters={self.asked} clusters have samples: lower "
+            f"n_clusters{remedies.get(self.told_by, '')}."
+        )
+
+    @property
+    def in_command(self) -> str:
+        return f"Only {self.found} of {self.asked} clusters have samples: ask for fewer with -k."
+
+
+def what_went_wrong(trouble: Trouble, share: float) -> str:
+    """Why a fit collapsed."""
+    return {
+        Trouble.GROWS: "G grows without bound",
+        Trouble.NO_CLUSTER: f"{share:.0%} of the samples fit no cluster",
+        Trouble.OVERFLOW: "the numbers grew too large to compute with",
+    }[trouble]
+
+
+def verdict_of(solution: Solution, tol: float) -> str:
+    """Why a fit ended."""
+    if solution.trouble is not None:
+        return what_went_wrong(solution.trouble, solution.share)
+    if solution.status is Status.CONVERGED:
+        return (
+            f"converged: the objective changed by less than {tol:g} of itself "
+            f"over {PATIENCE} iterations"
+        )
+    if solution.status is Status.STOPPED:
+        return "stopped by the callback"
+    return f"stopped after {solution.n_iter} iterations"
