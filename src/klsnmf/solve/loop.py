@@ -186,7 +186,7 @@ class _Fit:
         history = {"objective": np.array(self.losses)}
         history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
         factors = {name: getattr(self.state, name) for name in self.model.factors}
-        return Solution(factors, self.labels, history, *self.end)
+        return Solution(factors, self.labels, history, **vars(self.end))
 
 
 class _Batch:
