@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from klsnmf import KLSNMF, METHODS, KernelKMeans
-from klsnmf.estimators.labels import led_by, nearness, strength
+from klsnmf.estimators.labels import nearness, strength
 from klsnmf.estimators.strengths import assign, strengths
 
 from ..helpers import blobs

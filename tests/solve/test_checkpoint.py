@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from klsnmf import GLSNMF, KLSNMF, LSNMF, WNMF, path
 from klsnmf.core.threads import threads_for
 from klsnmf.io.model_file import load, save
-from klsnmf.models.ls_nmf import LocalSimilarity
+from klsnmf.models.ls_nmf import FREE, LocalSimilarity
 from klsnmf.solve import checkpoint
 from klsnmf.solve.checkpoint_files import CheckpointError
 
@@ -187,7 +187,7 @@ def test_an_interrupt_in_the_middle_of_an_iteration(file, monkeypatch):
     update, calls = LocalSimilarity.update_G, []
 
     def interrupting(self, state):
-        calls.append(None)
+        calls.extend([None] * (self.step is FREE))  # screening takes exact steps
         if len(calls) == 8:
             raise KeyboardInterrupt
         return update(self, state)
@@ -395,7 +395,8 @@ class Evil:
 
 def parts(node):
     """What a node of the text holds, of a dict as of a list."""
-    return node["dict"] if isinstance(node, dict) and "dict" in node else node
+    inside = next((key for key in ("dict", "fields") if key in node), None)
+    return node if inside is None else node[inside]
 
 
 def node_at(text, keys):
@@ -429,6 +430,12 @@ def without(*keys):
     return change
 
 
+def end(name, kind="Status"):
+    """The node of an end with this status."""
+    fields = {"status": {"record": kind, "name": name}, "trouble": None, "share": 0.0}
+    return {"record": "End", "fields": fields}
+
+
 # Entry 0 are the starts, 1 is the first phase, 2 the second.
 START_0, FIT_1, FIT_2 = (("entries", 0, "starts", 0), *(("entries", i, "fits", 0) for i in (1, 2)))
 HOSTILE = {
@@ -451,11 +458,14 @@ HOSTILE = {
     "a place that is none": tell(99, *FIT_2, "place"),
     "a place twice": tell(1, *FIT_2, "place"),
     "a place before the first": tell(-1, *FIT_2, "place"),
-    "a status that is none": tell(["WON", None, 0.0], *FIT_2, "end"),
-    "an end without labels": tell(["CONVERGED", None, 0.0], *FIT_2, "end"),
+    "a status that is none": tell(end("WON"), *FIT_2, "end"),
+    "a status of another kind": tell(end("GROWS", "Trouble"), *FIT_2, "end"),
+    "an end without labels": tell(end("CONVERGED"), *FIT_2, "end"),
     "no end": tell(None, *FIT_1, "end"),
     "an end of numbers": tell(5, *FIT_1, "end"),
-    "a trouble that is none": tell(["COLLAPSED", "BAD LUCK", 0.0], *FIT_1, "end"),
+    "a trouble that is none": tell(5, *FIT_1, "end", "trouble"),
+    "a share of more than all": tell(5.0, *FIT_1, "end", "share"),
+    "a record in the place of another": tell(end("CONVERGED"), "entries", 2),
     "labels too large": put(lambda labels: labels + K, *FIT_1, "labels"),
     "labels too small": put(lambda labels: labels - K, *FIT_1, "labels"),
     "too few labels": put(lambda labels: labels[1:], *FIT_1, "labels"),

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from enum import Enum
 from typing import IO, Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Archive:
     entry : the name of the text in the archive; all files of this kind have the format
         "klsnmf" and that name
     version : files of other versions are refused
-    records : dataclasses that may be in a file
+    records : dataclasses and enumerations that may be in a file
     """
 
     def __init__(self, entry: str, version: int, *records: type) -> None:
@@ -120,6 +121,8 @@ class Archive:
             return {"dict": self.encode_each(value, arrays, where)}
         kind = type(value).__name__
         if type(value) is self.records.get(kind):
+            if isinstance(value, Enum):
+                return {"record": kind, "name": value.name}
             held = {field.name: getattr(value, field.name) for field in fields(value)}
             return {"record": kind, "fields": self.encode_each(held, arrays, where)}
         raise ValueError(
@@ -154,7 +157,10 @@ class Archive:
             return tuple(self.decode(item, arrays) for item in node["tuple"])
         if "dict" in node:
             return self.decode_each(node["dict"], arrays)
-        return self.records[node["record"]](**self.decode_each(node["fields"], arrays))
+        record = self.records[node["record"]]
+        if "name" in node:
+            return record[node["name"]]
+        return record(**self.decode_each(node["fields"], arrays))
 
     def decode_each(
         self, nodes: Mapping[str, Any], arrays: Mapping[str, np.ndarray]

@@ -3,6 +3,10 @@
 The algorithm is scikit-learn's: centres by k-means++ with a few candidates each, then Lloyd's
 rounds. What differs is that runs go side by side. A run alone multiplies X with its few centres
 over and over, and most of its time goes by reading X.
+
+32 runs took 1.9 (digits), 2.3 (Semeion) and 1.5 times (10,000 samples of 50 features) as long by
+KMeans, one after the other, on one thread of a x86-64 server. Labels were the same, but for
+Semeion, whose pixels are 0 or 1, so that many distances are equal: there 19 of 32 runs agreed.
 """
 
 from __future__ import annotations
@@ -22,6 +26,16 @@ from .products import row_lengths, times
 from .progress import steps, tell
 from .threads import allowed_threads, threads_for
 from .types import Array, Labels, Matrix
+
+#: k-means: samples and tries that tell where to begin if there are more than twice as many, the
+#: operations of a round with all of them that are not too many, and the size of a mini-batch.
+PART = 10_000
+TRIES = 10
+_FULL_ROUND = 1e9
+_MINI_BATCH = 4096
+
+#: Features from which on runs of k-means go side by side.
+_FEATURES = 8
 
 #: When a run ends, as in scikit-learn: by rounds, or by what centres move, of the mean variance.
 _MOST_ROUNDS = 300
@@ -173,24 +187,6 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
             closeness -= halves  # (‖x‖² - ‖x - c‖²) / 2
             labels[:, start : start + some] = closeness.reshape(-1, r, k).argmax(axis=2).T
     return labels
-
-
-#: k-means: samples and tries that tell where to begin if there are more than twice as many, the
-#: operations of a round with all of them that are not too many, and the size of a mini-batch.
-PART = 10_000
-
-
-TRIES = 10
-
-
-_FULL_ROUND = 1e9
-
-
-_MINI_BATCH = 4096
-
-
-#: Features from which on runs of k-means go side by side.
-_FEATURES = 8
 
 
 def by_appearance(labels: Labels) -> Labels:  # (n,)

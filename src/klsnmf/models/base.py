@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..core.types import Array, Labels
 from ..grams.base import Operator
@@ -33,40 +34,50 @@ class State(SimpleNamespace):
         vars(self).setdefault("_made", {}).pop(factor, None)
 
 
-class Model(Protocol):
+class Model(ABC):
     """A problem in some factors, and a step of mathematics towards its solution.
 
     The rules are written for a single fit and change no array of its state: for a factor W the
     model has a method ``update_W`` that returns the new W. After an update the loop renews the
     products of that factor, for all fits at once. A factor too large for copies may be renewed in
     place: then ``update_W`` returns W itself, and how much it changed is not noted.
+
+    Attributes
+    ----------
+    factors : in the order in which an iteration updates them
     """
 
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """The factors, in the order in which an iteration updates them."""
+    factors: ClassVar[tuple[str, ...]]
 
     @property
+    @abstractmethod
     def scale(self) -> float:
         """The loss when all factors are zero: what the size of a change is compared with."""
 
-    def products(self) -> Mapping[str, tuple[Operator, str]]:
+    @abstractmethod
+    def products(self) -> dict[str, tuple[Operator, str]]:
         """The products the rules use: name -> (operator, factor it is multiplied with)."""
 
-    def in_single_precision(self) -> Model:
-        """The same problem for rough work in half the time; itself where there is no such thing."""
-
+    @abstractmethod
     def loss(self, s: State) -> float:
         """The objective."""
 
-    def labels(self, s: State) -> Labels:
+    @abstractmethod
+    def labels(self, s: State) -> Labels:  # (n,)
         """The cluster of every sample."""
+
+    def in_single_precision(self) -> Self:
+        """The same problem for rough work in half the time; itself where there is no such thing."""
+        return self
 
     def settled(self, s: State) -> bool:
         """Whether the fit may end here, once the loss stands still."""
+        return True
 
     def runaway(self, s: State) -> bool:
         """Whether a factor grows for ever, so that its numbers are about to overflow."""
+        return False
 
     def lost(self, s: State) -> float:
         """The share of the samples that fit no cluster."""
+        return 0.0

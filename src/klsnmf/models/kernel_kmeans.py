@@ -10,24 +10,23 @@ where a row of G has a single 1 and column k of W is 1/n_k on the n_k samples of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.arithmetic import column_inner, inner
 from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator
-from .base import State
+from .base import Model, State
 
 
 @dataclass(frozen=True)
-class Lloyd:
+class Lloyd(Model):
     """The batch algorithm of Lloyd. Neither step raises f if K is positive semidefinite."""
 
     K: Gram
 
-    factors: ClassVar[tuple[str, ...]] = ("W", "G")
+    factors = ("W", "G")
 
     @property
     def scale(self) -> float:
@@ -35,10 +34,6 @@ class Lloyd:
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         return {"KW": (self.K, "W")}
-
-    def in_single_precision(self) -> Self:
-        K = self.K.in_single_precision()
-        return self if K is self.K else replace(self, K=K)
 
     def update_W(self, s: State) -> Array:
         """The means; an empty cluster begins again at the sample that is furthest from its own."""
@@ -66,12 +61,3 @@ class Lloyd:
     def loss(self, s: State) -> float:
         C, size = column_inner(s.W, s.KW), s.G.sum(axis=0)
         return (self.K.trace - 2 * inner(s.G, s.KW) + float(C @ size)) / 2
-
-    def settled(self, s: State) -> bool:
-        return True
-
-    def runaway(self, s: State) -> bool:
-        return False
-
-    def lost(self, s: State) -> float:
-        return 0.0

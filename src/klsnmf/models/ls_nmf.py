@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from ..core.arithmetic import (
     column_inner,
@@ -39,11 +39,11 @@ from ..core.arrays import namespace
 from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator
 from ..grams.graph import Graph
-from .base import State
+from .base import Model, State
 
 
 @dataclass(frozen=True)
-class LocalSimilarity:
+class LocalSimilarity(Model):
     """f, with the graph term where there is a graph, and the step that is taken towards its end.
 
     A gradient is *push* minus *pull*, both nonnegative: what lowers the entries of a factor, and
@@ -59,7 +59,7 @@ class LocalSimilarity:
     graph: Graph | None = None
     gamma: float = 0.0
 
-    factors: ClassVar[tuple[str, ...]] = ("W", "G")
+    factors = ("W", "G")
 
     @property
     def scale(self) -> float:
@@ -156,10 +156,6 @@ class LocalSimilarity:
         b = s.KW - self.local(s.W, s.KW)
         b /= xp.sqrt(xp.where(C > 0, C, 1))
         return b if xp.all(C > 0) else xp.where(C > 0, b, -xp.inf)
-
-    def settled(self, s: State) -> bool:
-        """A loss that stands still is all that is waited for."""
-        return True
 
     def lost(self, s: State) -> float:
         """Where λ is too large, samples are better off with no prototype at all."""

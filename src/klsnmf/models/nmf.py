@@ -17,7 +17,7 @@ import numpy as np
 from ..core.arithmetic import dot, flushed, inner, scaled, square, unit_columns
 from ..core.types import Array, Labels
 from ..grams.base import Data, Operator
-from .base import State
+from .base import Model, State
 
 
 def GG(s: State) -> Array:  # (k, k)
@@ -31,7 +31,7 @@ def FF(s: State) -> Array:  # (k, k)
 
 
 @dataclass(frozen=True)
-class NMF:
+class NMF(Model):
     """‖X - GFᵀ‖². Neither step ever raises it."""
 
     X: Data
@@ -77,15 +77,6 @@ class NMF:
         """The largest coefficient of each sample, columns of G taken at length 1."""
         G, _ = self.factorization(s)
         return np.argmax(unit_columns(G), axis=1)
-
-    def settled(self, s: State) -> bool:
-        return True
-
-    def runaway(self, s: State) -> bool:
-        return False
-
-    def lost(self, s: State) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True)

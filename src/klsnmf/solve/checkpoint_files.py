@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -16,8 +16,6 @@ from ..core.archive import Archive, need, refused_by
 from ..core.types import Array, Labels
 from .fingerprints import differences
 from .solution import End, Standing, Start, Status, Trouble
-
-_ARCHIVE = Archive("checkpoint", 2)
 
 #: Numbers in the state of a Mersenne Twister.
 _TWISTER = 624
@@ -48,16 +46,6 @@ class Begun:
     threshold: float
     generator: Generator | None
 
-    def packed(self) -> dict[str, Any]:
-        return vars(self) | {"starts": [_packed_start(start) for start in self.starts]}
-
-    @classmethod
-    def unpacked(cls, stored: Mapping[str, Any], samples: int) -> Begun:
-        starts = [_unpacked_start(start, samples) for start in stored["starts"]]
-        threshold = float(stored["threshold"])
-        need(bool(starts) and 0 <= threshold < math.inf, "a batch has no starts, or no threshold")
-        return cls(starts, threshold, _checked_generator(stored["generator"]))
-
     def check(self, shape: tuple[int, int], dtype: Any) -> None:
         """That the starts go with a kernel: a ValueError if not."""
         for start in self.starts:
@@ -70,26 +58,6 @@ class Stage:
 
     iteration: int
     fits: Sequence[Standing]
-
-    def packed(self) -> dict[str, Any]:
-        return {"fits": [_packed_fit(fit, self.iteration) for fit in self.fits]}
-
-    @classmethod
-    def unpacked(cls, stored: Mapping[str, Any], samples: int) -> Stage:
-        fits = [_unpacked_fit(fit, samples) for fit in stored["fits"]]
-        done = max((len(fit.losses) for fit in fits), default=0)
-        need(done > 0, "a run has no iteration")
-        ran = [fit.place for fit in fits if len(fit.losses) == done]
-        for places, count in (([fit.place for fit in fits], len(fits)), (ran, len(ran))):
-            need(sorted(places) == list(range(count)), "fits are not in their places")
-        going_on = [fit for fit in fits if fit.end is None]
-        need(
-            all(len(fit.losses) == done for fit in going_on),
-            "a fit that goes on has fewer iterations",
-        )
-        bare = [not fit.factors for fit in fits]
-        need(not any(bare) or (all(bare) and not going_on), "factors are missing")
-        return cls(done, fits)
 
     def check(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> None:
         """That fits from such starts can stand like this: a ValueError if not."""
@@ -116,10 +84,36 @@ class Content:
     entries: Sequence[Entry]
 
 
+_ARCHIVE = Archive("checkpoint", 2, Begun, Stage, Standing, End, Status, Trouble)
+
+
 def write(file: IO[bytes], content: Content) -> None:
-    entries = [entry.packed() for entry in content.entries]
     # Not compressed: factors hardly become smaller, and the fit is waiting.
+    entries = [_packed(entry) for entry in content.entries]
     _ARCHIVE.write(file, vars(content) | {"entries": entries}, compressed=False)
+
+
+def _packed(entry: Entry) -> Entry:
+    """With histories up to its iteration, and of starts their labels: they take less room."""
+    if isinstance(entry, Begun):
+        return replace(entry, starts=[_packed_start(start) for start in entry.starts])
+    fits = []
+    for fit in entry.fits:
+        done = min(len(fit.losses), entry.iteration)
+        short: dict[str, Any] = {
+            "losses": np.array(fit.losses[:done]),
+            "changes": {name: np.array(some[:done]) for name, some in fit.changes.items()},
+            "labels": fit.labels.astype(np.int32),
+        }
+        fits.append(replace(fit, **short))
+    return replace(entry, fits=fits)
+
+
+def _packed_start(start: Start) -> Any:
+    if start.labels is None:
+        return {"way": start.way, "factors": start.factors}
+    about = {"way": start.way, "columns": start.k, "dtype": start.factors["G"].dtype.name}
+    return about | {"labels": start.labels.astype(np.int32)}
 
 
 def read(path: Path, fingerprint: dict[str, Any]) -> Content:
@@ -136,69 +130,62 @@ def read(path: Path, fingerprint: dict[str, Any]) -> Content:
         )
     with refused_by(refused):
         samples = fingerprint["shape of X"][0]
-        entries = [
-            (Begun if "starts" in entry else Stage).unpacked(entry, samples)
-            for entry in stored["entries"]
-        ]
+        entries = [_unpacked(entry, samples) for entry in stored["entries"]]
         for entry, after in zip(entries, [*entries[1:], None], strict=True):
             lean = isinstance(entry, Stage) and not entry.fits[0].factors
             need(not lean or isinstance(after, Stage), "factors are missing")
-        return Content(fingerprint, _checked_generator(stored["generator"]), entries)
+        return Content(fingerprint, _unpacked_generator(stored["generator"]), entries)
 
 
-def _packed_start(start: Start) -> dict[str, Any]:
-    """Labels take less room than factors."""
-    if start.labels is None:
-        return {"way": start.way, "factors": start.factors}
-    about = {"way": start.way, "columns": start.k, "dtype": start.factors["G"].dtype.name}
-    return about | {"labels": start.labels.astype(np.int32)}
+def _unpacked(entry: Entry, samples: int) -> Entry:
+    """An entry as it was packed; what cannot have been packed is a ValueError, or its like."""
+    if isinstance(entry, Begun):
+        starts = [_unpacked_start(start, samples) for start in entry.starts]
+        threshold = float(entry.threshold)
+        need(bool(starts) and 0 <= threshold < math.inf, "a batch has no starts, or no threshold")
+        return Begun(starts, threshold, _unpacked_generator(entry.generator))
+    fits = [_unpacked_fit(fit, samples) for fit in entry.fits]
+    done = max((len(fit.losses) for fit in fits), default=0)
+    need(done > 0, "a run has no iteration")
+    ran = [fit.place for fit in fits if len(fit.losses) == done]
+    for places in ([fit.place for fit in fits], ran):
+        need(sorted(places) == list(range(len(places))), "fits are not in their places")
+    going_on = [fit for fit in fits if fit.end is None]
+    need(all(len(fit.losses) == done for fit in going_on), "a fit that goes on is behind others")
+    bare = [not fit.factors for fit in fits]
+    need(not any(bare) or (all(bare) and not going_on), "factors are missing")
+    return Stage(done, fits)
 
 
-def _unpacked_start(stored: Mapping[str, Any], samples: int) -> Start:
-    way = str(stored["way"])
-    if "factors" in stored:
-        return Start(way, {name: _numbers(V, 2) for name, V in stored["factors"].items()})
-    columns, dtype = stored["columns"], np.dtype(str(stored["dtype"]))
+def _unpacked_start(start: Any, samples: int) -> Start:
+    way = str(start["way"])
+    if "factors" in start:
+        return Start(way, {name: _numbers(V, 2) for name, V in start["factors"].items()})
+    columns, dtype = start["columns"], np.dtype(str(start["dtype"]))
     need(type(columns) is int and 0 < columns <= samples, "a start has no columns")
     need(dtype in (np.float32, np.float64), f"a start holds {dtype}")
-    labels = _labels(stored["labels"], samples)
+    labels = _labels(start["labels"], samples)
     need(labels.max() < columns, "a label is too large")
     return Start.of_labels(way, labels, columns, lambda V: V.astype(dtype))
 
 
-def _packed_fit(fit: Standing, iteration: int) -> dict[str, Any]:
-    losses, end = np.array(fit.losses[:iteration]), None
-    if fit.end is not None:
-        trouble = fit.end.trouble and fit.end.trouble.name
-        end = [fit.end.status.name, trouble, fit.end.share]
-    return {
-        "place": fit.place,
-        "factors": fit.factors,
-        "losses": losses,
-        "changes": {name: np.array(some[: len(losses)]) for name, some in fit.changes.items()},
-        "end": end,
-        "labels": fit.labels.astype(np.int32),
-    }
-
-
-def _unpacked_fit(stored: Mapping[str, Any], samples: int) -> Standing:
-    losses = _numbers(stored["losses"], 1)
-    changes = {name: _numbers(values, 1) for name, values in stored["changes"].items()}
+def _unpacked_fit(fit: Standing, samples: int) -> Standing:
+    losses = _numbers(fit.losses, 1)
+    changes = {name: _numbers(values, 1) for name, values in fit.changes.items()}
     need(len(losses) > 0, "a fit has no history")
     need(all(len(some) == len(losses) for some in changes.values()), "a history is too short")
-    need(type(stored["place"]) is int, "a fit has no place")
-    end, labels = None, np.empty(0, np.intp)
-    if stored["end"] is not None:
-        status, trouble, share = stored["end"]
-        end = End(Status[status], None if trouble is None else Trouble[trouble], float(share))
-        labels = _labels(stored["labels"], samples)
+    need(type(fit.place) is int, "a fit has no place")
+    end: Any = fit.end  # so far it may be anything
+    if end is not None:
+        why = end.trouble is None or isinstance(end.trouble, Trouble)
+        need(isinstance(end.status, Status) and why and 0 <= end.share <= 1, "an end is none")
     return Standing(
-        stored["place"],
-        {name: _numbers(V, 2) for name, V in stored["factors"].items()},
+        fit.place,
+        {name: _numbers(V, 2) for name, V in fit.factors.items()},
         losses.tolist(),
         {name: values.tolist() for name, values in changes.items()},
         end,
-        labels,
+        np.empty(0, np.intp) if end is None else _labels(fit.labels, samples),
     )
 
 
@@ -211,7 +198,7 @@ def _check_factors(
         need(value.dtype == dtype, f"{name} holds {value.dtype} in place of {dtype}")
 
 
-def _numbers(array: np.ndarray, axes: int) -> Array:
+def _numbers(array: Any, axes: int) -> Array:
     need(array.dtype in (np.float32, np.float64) and array.ndim == axes, "an array is of no use")
     return array
 
@@ -222,7 +209,7 @@ def _labels(array: np.ndarray, samples: int) -> Labels:
     return array.astype(np.intp)
 
 
-def _checked_generator(state: Any) -> Generator | None:
+def _unpacked_generator(state: Any) -> Generator | None:
     if state is None:
         return None
     name, key, place, has_gauss, gauss = state

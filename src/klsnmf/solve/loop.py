@@ -186,7 +186,7 @@ class _Fit:
         history = {"objective": np.array(self.losses)}
         history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
         factors = {name: getattr(self.state, name) for name in self.model.factors}
-        return Solution(factors, self.labels, history, *self.end)
+        return Solution(factors, self.labels, history, **vars(self.end))
 
 
 class _Batch:
@@ -276,21 +276,3 @@ class _Batch:
         best = min(fit.losses[-1] for fit in sound or self.fits)
         running = sum(fit.end is None for fit in self.running)
         return Progress(phase, iteration, max_iter, running, len(self.fits), best)
-
-
-def sentence(solution: Solution, tol: float) -> str:
-    """Why a fit ended, in words."""
-    if solution.trouble is not None:
-        return {
-            Trouble.GROWS: "G grows without bound",
-            Trouble.NO_CLUSTER: f"{solution.share:.0%} of the samples fit no cluster",
-            Trouble.OVERFLOW: "the numbers grew too large to compute with",
-        }[solution.trouble]
-    if solution.status is Status.CONVERGED:
-        return (
-            f"converged: the objective changed by less than {tol:g} of itself "
-            f"over {PATIENCE} iterations"
-        )
-    if solution.status is Status.STOPPED:
-        return "stopped by the callback"
-    return f"stopped after {solution.n_iter} iterations"

@@ -84,7 +84,8 @@ class Trouble(Enum):
     OVERFLOW = auto()  # the numbers grew too large to compute with
 
 
-class End(NamedTuple):
+@dataclass(frozen=True)
+class End:
     """How a fit ended, why it collapsed if it did, and the share of samples in no cluster."""
 
     status: Status
