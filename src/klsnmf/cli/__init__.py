@@ -17,7 +17,3 @@ def main() -> None:
             'Run: pip install ".[demo]" in a clone, or pip install "klsnmf[demo]"'
         )
     klsnmf(prog_name="klsnmf")
-
-
-if __name__ == "__main__":
-    main()

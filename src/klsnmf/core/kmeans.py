@@ -238,3 +238,11 @@ def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]: 
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
         yield kmeans(X, k, seed).labels_ if labels is None else labels
+
+
+def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
+    """X with indices of 32 bits, which k-means insists on, if they suffice."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

@@ -28,6 +28,7 @@ from ..solve.phases import Problem, best_by_lam, choose_phases, chosen, collapse
 from ..solve.starts import Start, how_many_starts, starts
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .fitted import FittedClusters
+from .notes import Collapsed, FewerClusters, FitWarning, NotConverged, Note
 from .validate import as_numbers, check_start
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -272,28 +273,25 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
     def _warn(self, k: int, lam: float, solution: Solution, safe: float) -> None:
         """Say what the user should know of a fit."""
         found = solution.n_found
+        note: Note
+        self.status_: str = solution.status.name.lower()
+        self.notes_: tuple[Note, ...] = ()
         if _collapsed(solution):
             # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
             advice = f"lam={0.5 * safe:.3g} or less does not collapse." if safe else "Set lam=0."
-            message = f"lam={lam:g} is too large for this kernel: {solution.verdict}. {advice}"
+            note = Collapsed("lam", lam, solution.verdict, advice)
             if self.graph_weight > 0 and not safe:
-                message = (
-                    f"graph_weight={self.graph_weight:g} is too large for this kernel: "
-                    f"{solution.verdict}. Lower it."
-                )
+                weight = float(self.graph_weight)
+                note = Collapsed("graph_weight", weight, solution.verdict, "Lower it.")
         elif solution.status is Status.EXHAUSTED and self.tol > 0:
-            message = (
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
-                "raise max_iter, or tol."
-            )
+            note = NotConverged(self.max_iter, type(self).__name__)
         elif found < k:
-            message = (
-                f"Only {found} of n_clusters={k} clusters have samples: lower "
-                "n_clusters, or choose a kernel that tells the samples apart better."
-            )
+            remedy = ", or choose a kernel that tells the samples apart better"
+            note = FewerClusters(found, k, remedy)
         else:
             return
-        warn(message)
+        self.notes_ = (note,)
+        warn(FitWarning(note))
 
 
 def _collapsed(solution: Solution) -> bool:

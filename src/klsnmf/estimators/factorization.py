@@ -23,11 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import models
 from ..core import memory
-from ..core.kmeans import by_appearance, draw_seed, kmeans
+from ..core.kmeans import by_appearance, draw_seed, kmeans, with_short_indices
 from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
 from ..core.warn import warn
-from ..grams.data import canonical, with_short_indices
+from ..grams.data import canonical
 from ..kernels.scaling import in_units, largest_entry, moderate_unit
 from ..models.new_samples import NewSamples
 from ..solve.loop import Callback, Solution, Status, lowest
@@ -36,6 +36,7 @@ from ..solve.race import raced
 from ..solve.starts import factors_of_labels
 from .callbacks import CallbackSupportMixin, fit_task, listener
 from .labels import Reading, lost_with_most, read_labels
+from .notes import FewerClusters, FitWarning, NotConverged, Note
 from .validate import as_numbers
 
 
@@ -298,20 +299,18 @@ class Factorization(
     def _warn(self, solution: Solution, labels: Labels) -> None:
         """Say what the user should know of the fit."""
         found = len(np.unique(labels))
+        note: Note
+        self.status_: str = solution.status.name.lower()
+        self.notes_: tuple[Note, ...] = ()
         if solution.status is Status.EXHAUSTED and self.tol > 0:
-            message = (
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
-                "raise max_iter, or tol."
-            )
+            note = NotConverged(self.max_iter, type(self).__name__)
         elif found < self.n_clusters:
             remedy = ', or set labels="kmeans"' if self.labels == "argmax" else ""
-            message = (
-                f"Only {found} of n_clusters={self.n_clusters} clusters have samples: lower "
-                f"n_clusters{remedy}."
-            )
+            note = FewerClusters(found, self.n_clusters, remedy)
         else:
             return
-        warn(message)
+        self.notes_ = (note,)
+        warn(FitWarning(note))
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)

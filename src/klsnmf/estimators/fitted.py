@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.arrays import cast, namespace, on_host, to_host
+from ..core.kmeans import with_short_indices
 from ..core.types import Array, Labels, Matrix
-from ..grams.data import canonical, with_short_indices
+from ..grams.data import canonical
 from ..kernels.engines import here
 from ..kernels.mix import View
 from ..kernels.scaling import in_units, unit_rows

@@ -8,10 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import datasets
 from ..core.types import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
+from ..datasets.load import load
 from ..datasets.registry import REGISTRY
+from ..datasets.store import DatasetError
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Samples:
 @lru_cache(maxsize=2)
 def samples(name: str, data_home: str | None) -> Samples:
     """A data set by name, in single precision."""
-    data = datasets.load(name, data_home)
+    data = load(name, data_home)
     classes = len(np.unique(data.target))
     found = content_hash(as_arrays(data.data, data.target, data.image_shape))
     return Samples(data.data.astype(np.float32), data.target, classes, data.image_shape, found)
@@ -47,8 +48,8 @@ def identity(name: str, data_home: str | None) -> tuple[str, int]:
 def is_here(name: str, data_home: str | None) -> bool:
     """Whether a data set can be loaded without the network."""
     try:
-        datasets.load(name, data_home, download=False)
-    except datasets.DatasetError:
+        load(name, data_home, download=False)
+    except DatasetError:
         return False
     return True
 

@@ -31,6 +31,7 @@ from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.kernel import LinearKernel, NearestMean
 from ..estimators.labels import Grouped, Largest
+from ..estimators.notes import Collapsed, FewerClusters, NotConverged
 from ..grams import Diffusion, Links, SpectralDiffusion
 from ..grams.normalized import Normalized
 from ..kernels.count import Evidence
@@ -49,9 +50,11 @@ _LONGEST_TEXT = 2**26
 _RECORDS: dict[str, Any] = {
     record.__name__: record
     for record in (
+        Collapsed,
         Diffusion,
         DiffusedKernel,
         Evidence,
+        FewerClusters,
         FittedKernel,
         Grouped,
         Largest,
@@ -61,6 +64,7 @@ _RECORDS: dict[str, Any] = {
         MixedKernel,
         NearestMean,
         NewSamples,
+        NotConverged,
         PrecomputedKernel,
         SpectralDiffusion,
     )

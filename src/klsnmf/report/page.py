@@ -104,6 +104,7 @@ def _once(run: Run) -> dict[str, Any]:
         "history": history(estimator),
         "evidence": evidence(estimator),
         "choice": getattr(estimator, "n_clusters_evidence_", None),
+        "status": getattr(estimator, "status_", ""),
         "verdict": getattr(estimator, "verdict_", ""),
         "params": [
             (name, text.setting(value), text.setting(value) != text.setting(defaults.get(name)))

@@ -37,7 +37,7 @@ class Run:
         How clearly a sample belongs to its cluster, from 0 to 1; None has it computed by
         :func:`klsnmf.estimators.strengths.strengths`.
     seconds : how long the fit took, or None
-    messages : warnings, in words
+    messages : further warnings, in words; those of the fit are known from the estimator
     notes : what else there is to say of the data and the files, in words: no reason to worry
     """
 
