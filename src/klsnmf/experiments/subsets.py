@@ -1,12 +1,14 @@
-"""Random subsets of the classes of a data set."""
+"""The data sets as the experiments see them: random subsets of their classes, and their width."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from sklearn.metrics import pairwise_distances
 
 from ..core.types import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
@@ -60,3 +62,8 @@ def classes_of(n_classes: int, size: int, subset: int, seed: int) -> Sequence[in
         return range(n_classes)
     rng = np.random.default_rng([seed, n_classes, size, subset])
     return sorted(int(c) for c in rng.choice(n_classes, size, replace=False))
+
+
+def width(X: Array, r: float) -> float:
+    """σ for which exp(-d²/(2σ²)) is exp(-d²/(r max d²)): r is in units of the data."""
+    return math.sqrt(r / 2) * float(pairwise_distances(X).max())

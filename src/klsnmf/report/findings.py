@@ -38,72 +38,21 @@ class Evidence(Protocol):
 
 
 @dataclass(frozen=True)
-class EndedEarly:
-    """A fit that ended before it converged, and said nothing."""
+class Said:
+    """A note by its words: those of Python, and those of the command line."""
 
-    iterations: int
-
-    def __str__(self) -> str:
-        return f"{self._what}: raise max_iter and run it again."
-
-    @property
-    def in_command(self) -> str:
-        return f"{self._what}: allow more with --max-iter."
-
-    @property
-    def _what(self) -> str:
-        return f"The fit ended after {plural(self.iterations, 'iteration')}, before it converged"
-
-
-@dataclass(frozen=True)
-class LostClusters:
-    """Clusters without samples, of a fit that said nothing."""
-
-    found: int
-    asked: int
+    words: str
+    in_command: str
 
     def __str__(self) -> str:
-        return f"Only {self.found} of {self.asked} clusters have samples: ask for fewer clusters."
-
-    @property
-    def in_command(self) -> str:
-        return (
-            f"Only {self.found} of {self.asked} clusters have samples, perhaps because samples "
-            "are equal: ask for fewer with -k."
-        )
-
-
-@dataclass(frozen=True)
-class Untrusted:
-    """A fit that collapsed, and said nothing."""
-
-    verdict: str
-
-    def __str__(self) -> str:
-        return f"The fit collapsed: {plain(self.verdict, 300)}. Do not trust these clusters."
-
-    @property
-    def in_command(self) -> str:
-        return str(self)
-
-
-@dataclass(frozen=True)
-class DoubtfulCount:
-    """A number of clusters that does not stand out."""
-
-    evidence: Evidence
-
-    def __str__(self) -> str:
-        return self.evidence.verdict
-
-    @property
-    def in_command(self) -> str:
-        return f"{self.evidence.verdict.removesuffix('.')}: -k NUMBER."
+        return self.words
 
 
 def doubts(evidence: Evidence | None) -> list[Note]:
     """What to tell of the evidence for a number of clusters."""
-    return [] if evidence is None or evidence.clear else [DoubtfulCount(evidence)]
+    if evidence is None or evidence.clear:
+        return []
+    return [Said(evidence.verdict, f"{evidence.verdict.removesuffix('.')}: -k NUMBER.")]
 
 
 def notes_of(estimator: Any) -> list[Note]:
@@ -120,13 +69,23 @@ def notes_of(estimator: Any) -> list[Note]:
     notes = [*doubts(getattr(estimator, "n_clusters_evidence_", None)), *noted]
     status = getattr(estimator, "status_", None)
     if (status in ("exhausted", "stopped") or _ran_out(estimator)) and silent(NotConverged):
-        notes.append(EndedEarly(int(estimator.n_iter_)))
+        count = plural(int(estimator.n_iter_), "iteration")
+        what = f"The fit ended after {count}, before it converged"
+        notes.append(
+            Said(
+                f"{what}: raise max_iter and run it again.", f"{what}: allow more with --max-iter."
+            )
+        )
     if status == "collapsed" and silent(Collapsed):
-        notes.append(Untrusted(str(estimator.verdict_)))
+        reason = plain(estimator.verdict_, 300)
+        what = f"The fit collapsed: {reason}. Do not trust these clusters."
+        notes.append(Said(what, what))
     found = len(np.unique(estimator.labels_))
     asked = getattr(estimator, "n_clusters_", estimator.n_clusters)
     if asked != "auto" and found < int(asked) and silent(FewerClusters):
-        notes.append(LostClusters(found, int(asked)))
+        what = f"Only {found} of {asked} clusters have samples"
+        equal = "perhaps because samples are equal: ask for fewer with -k."
+        notes.append(Said(f"{what}: ask for fewer clusters.", f"{what}, {equal}"))
     return notes
 
 
