@@ -34,8 +34,8 @@ from klsnmf import KLSNMF
 from klsnmf.experiments.protocol import GRIDS, TABLES
 from klsnmf.experiments.rows import cell_of
 from klsnmf.experiments.runner import run, store_of
-from klsnmf.experiments.subsets import classes_of, samples
-from klsnmf.experiments.work import run_cell, width
+from klsnmf.experiments.subsets import classes_of, samples, width
+from klsnmf.experiments.work import run_cell
 
 TABLE = dataclasses.replace(TABLES["semeion"], subsets=1)
 SIZE = 5

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
-from sklearn.cluster import KMeans, SpectralClustering
-
-from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
-from .estimators.kernel import CNMF, KNMF, KernelKMeans
-from .estimators.kls import GLSNMF, KLSNMF, LSNMF
+#: The modules of the package's classes and functions, which are imported on first use.
+HOMES = {
+    **dict.fromkeys(["GLSNMF", "KLSNMF", "LSNMF", "n_clusters_evidence", "path"], "estimators.kls"),
+    **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
+    **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
+}
 
 #: The values that weights and widths are usually chosen from in comparisons of these methods.
 USUAL = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 #: How labels can be read from coefficients.
 _READINGS = ("argmax", "kmeans")
+
+_WEIGHTS = (0.0, "auto", *USUAL)
+_RADII = ("auto", *USUAL)
 
 
 @dataclass(frozen=True)
@@ -25,112 +30,143 @@ class Method:
 
     Attributes
     ----------
-    estimator : its class
+    kind : the name of its class: one in ``HOMES``, or "module:class"
     description : one line
+    accepts : what input it takes, of "nonnegative", "signed", "sparse", "nan", "precomputed"
     grid : parameters to choose from, name -> values. Papers choose with the labels: objectives of
         different settings say nothing about each other
-    accepts : what input it takes, of "nonnegative", "signed", "sparse", "nan", "precomputed"
+    counts : whether ``n_clusters="auto"`` has it find the number of clusters itself
+    given : parameters that the command gives: defaults that would not do for data of any unit
     """
 
-    estimator: type
+    kind: str
     description: str
-    grid: Mapping[str, Sequence[Any]]
     accepts: frozenset[str]
+    grid: Mapping[str, Sequence[Any]]
+    counts: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def estimator(self) -> Any:
+        """Its class, imported on first use: scikit-learn takes a second."""
+        module, _, name = self.kind.rpartition(":")
+        home = import_module(module or f".{HOMES[name]}", None if module else __package__)
+        return getattr(home, name)
 
 
-def _method(estimator: type, description: str, accepts: str, **grid: Sequence[Any]) -> Method:
-    return Method(estimator, description, grid, frozenset(["nonnegative", *accepts.split()]))
+def _method(
+    kind: str, description: str, accepts: str, grid: Mapping[str, Sequence[Any]], **more: Any
+) -> Method:
+    takes = frozenset(["nonnegative", *accepts.split()])
+    return Method(kind, description, takes, grid, **more)
 
 
 #: Every method by its name, described.
 DETAILS: dict[str, Method] = {
     "kls-nmf": _method(
-        KLSNMF,
+        "KLSNMF",
         "kernel NMF that learns clusters and local similarity together",
         "signed sparse precomputed",
-        lam=(0.0, "auto", *USUAL),
+        {"lam": _WEIGHTS},
+        counts=True,
     ),
     "ls-nmf": _method(
-        LSNMF,
+        "LSNMF",
         "KLS-NMF with the linear kernel",
         "signed sparse",
-        lam=(0.0, "auto", *USUAL),
+        {"lam": _WEIGHTS},
+        counts=True,
     ),
     "gls-nmf": _method(
-        GLSNMF,
+        "GLSNMF",
         "KLS-NMF with a graph that ties neighbours together",
         "signed sparse precomputed",
-        lam=(0.0, "auto", *USUAL),
-        graph_weight=USUAL,
+        {"lam": _WEIGHTS, "graph_weight": USUAL},
+        counts=True,
     ),
     "wnmf": _method(
-        WNMF,
+        "WNMF",
         "NMF with a weight for every entry; gaps in the data have weight 0",
         "sparse nan",
-        init=("kmeans", "random"),
-        labels=_READINGS,
+        {"init": ("kmeans", "random"), "labels": _READINGS},
     ),
     "onmf": _method(
-        ONMF,
+        "ONMF",
         "NMF with three factors, the outer two orthogonal",
         "sparse",
-        labels=_READINGS,
+        {"labels": _READINGS},
     ),
     "cnmf": _method(
-        CNMF,
+        "CNMF",
         "convex NMF: prototypes are mixtures of samples",
         "signed sparse",
-        row_norm=("l2", None),
-        labels=_READINGS,
+        {"row_norm": ("l2", None), "labels": _READINGS},
+        counts=True,
     ),
     "knmf": _method(
-        KNMF,
+        "KNMF",
         "convex NMF in the space of a kernel",
         "signed sparse precomputed",
-        kernel=("rbf",),
-        radius=("auto", *USUAL),
-        labels=_READINGS,
+        {"kernel": ("rbf",), "radius": _RADII, "labels": _READINGS},
+        counts=True,
     ),
     "rmnmf": _method(
-        RMNMF,
+        "RMNMF",
         "orthogonal NMF on a graph, with errors that outliers do not rule",
         "signed sparse",
-        graph_weight=USUAL,
-        labels=_READINGS,
+        {"graph_weight": USUAL, "labels": _READINGS},
     ),
     "gnmf": _method(
-        GNMF,
+        "GNMF",
         "NMF with a graph that ties the coefficients of neighbours together",
         "sparse",
-        graph_weight=USUAL,
-        labels=_READINGS,
+        {"graph_weight": USUAL, "labels": _READINGS},
     ),
     "semi-nmf": _method(
-        SemiNMF,
+        "SemiNMF",
         "NMF for data of any sign: coefficients are nonnegative, prototypes free",
         "signed sparse",
-        labels=_READINGS,
+        {"labels": _READINGS},
     ),
     "kernel-kmeans": _method(
-        KernelKMeans,
+        "KernelKMeans",
         "k-means in the space of a kernel",
         "signed sparse precomputed",
-        kernel=("rbf",),
-        radius=("auto", *USUAL),
+        {"kernel": ("rbf",), "radius": _RADII},
+        counts=True,
     ),
     "kmeans": _method(
-        KMeans,
+        "sklearn.cluster:KMeans",
         "k-means of scikit-learn",
         "signed sparse",
-        n_init=(10,),
+        {"n_init": (10,)},
+        given={"n_init": 10},
     ),
     "spectral": _method(
-        SpectralClustering,
+        "sklearn.cluster:SpectralClustering",
         "spectral clustering of scikit-learn",
         "signed sparse precomputed",
-        affinity=("nearest_neighbors", "rbf"),
+        {"affinity": ("nearest_neighbors", "rbf")},
+        given={"affinity": "nearest_neighbors"},
     ),
 }
 
+
+class _Classes(Mapping[str, Any]):
+    """The classes of the methods, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return DETAILS[name].estimator
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DETAILS)
+
+    def __len__(self) -> int:
+        return len(DETAILS)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 #: Every method by its name.
-METHODS: dict[str, type] = {name: method.estimator for name, method in DETAILS.items()}
+METHODS: Mapping[str, Any] = _Classes()

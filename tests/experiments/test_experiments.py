@@ -25,14 +25,14 @@ from klsnmf import METHODS, __version__
 from klsnmf.cli.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
 from klsnmf.experiments import behaviour, claims, convergence, cost, pages, protocol, tables
-from klsnmf.experiments.figures import by_lam, by_radius, draw_convergence, draw_graph_weights
+from klsnmf.experiments.figures import draw_convergence, draw_graph_weights
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
 from klsnmf.experiments.rows import ForeignRowsError, Row, Store
 from klsnmf.experiments.runner import run, store_of
-from klsnmf.experiments.selection import choose, difference, results, settings
-from klsnmf.experiments.subsets import classes_of, identity, samples
-from klsnmf.experiments.work import run_cell, width
+from klsnmf.experiments.selection import by_lam, by_radius, choose, difference, results, settings
+from klsnmf.experiments.subsets import classes_of, identity, samples, width
+from klsnmf.experiments.work import run_cell
 
 KMEANS = Trial("KMeans", "kmeans", "plain", fixed={"n_init": 1}, rows="stored")
 SMALL = Table(

@@ -16,8 +16,10 @@ from scipy.io import loadmat, mmwrite, savemat
 
 from klsnmf.cli.commands import klsnmf
 from klsnmf.core import memory
-from klsnmf.io import Choice, InputError, images, read
+from klsnmf.io import images
 from klsnmf.io.matlab import read_mat
+from klsnmf.io.read import read
+from klsnmf.io.table import Choice, InputError
 
 X = np.arange(12.0).reshape(4, 3)
 

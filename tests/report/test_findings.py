@@ -15,9 +15,8 @@ from ..report_runs import by_hand, run_of
 
 
 def _fitted(estimator, X):
-    with pytest.warns(ConvergenceWarning) as heard:
-        estimator.fit(X)
-    return estimator, [str(one.message) for one in heard]
+    with pytest.warns(ConvergenceWarning):
+        return estimator.fit(X)
 
 
 def test_nothing_to_warn_of():
@@ -25,22 +24,37 @@ def test_nothing_to_warn_of():
     assert findings(run_of(KLSNMF(3, random_state=0).fit(X), X)) == []
 
 
-def test_a_fit_that_stopped_early_is_said_once():
+@pytest.mark.parametrize(("tol", "words"), [(1e-4, "stopped at max_iter=2"), (0, "2 iterations")])
+def test_a_fit_that_stopped_early_is_said_once(tol, words):
     X, _ = blobs(60, 3, 6, seed=0)
-    estimator, messages = _fitted(KLSNMF(3, max_iter=2, random_state=0), X)
-    for heard in (messages, []):
-        (said,) = findings(run_of(estimator, X, messages=heard))
-        assert "converged" in said
+    estimator = KLSNMF(3, max_iter=2, tol=tol, random_state=0)
+    if tol:
+        _fitted(estimator, X)
+    else:  # asked for, so that nothing warns
+        estimator.fit(X)
+    (said,) = findings(run_of(estimator, X, command=""))
+    assert words in said
+    assert "converged" in said
+    (said,) = findings(run_of(estimator, X))
+    assert "after 2 iterations, before it converged: allow more with --max-iter." in said
+
+
+def test_a_method_of_another_package_that_ran_out_of_iterations():
+    X = np.random.default_rng(0).random((100, 2))
+    estimator = KMeans(9, init="random", n_init=1, max_iter=2, tol=0, random_state=0).fit(X)
+    assert any("The fit ended after 2 iterations" in one for one in findings(run_of(estimator, X)))
 
 
 def test_a_collapse_is_said_once():
     X, _ = blobs(60, 3, 6, seed=0)
-    estimator, messages = _fitted(KLSNMF(3, lam=1e6, random_state=0), X)
-    (said, *_) = findings(run_of(estimator, X))
-    assert "collapsed" in said
-    assert sum(
-        estimator.verdict_ in one for one in findings(run_of(estimator, X, messages=messages))
-    )
+    estimator = _fitted(KLSNMF(3, lam=1e6, random_state=0), X)
+    said = findings(run_of(estimator, X))
+    assert sum(estimator.verdict_ in one for one in said) == 1
+    assert "lam=1e+06 is too large" in said[0]
+    estimator.notes_ = ()  # of a model that says nothing of its own
+    said = findings(run_of(estimator, X))
+    assert sum(estimator.verdict_ in one for one in said) == 1
+    assert "The fit collapsed" in said[0]
 
 
 def test_a_tiny_cluster_and_an_empty_one():
@@ -93,7 +107,7 @@ def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
         (_evidence([0.1, 0.9, 0.2], stability=0.5), True),
     ):
         estimator.n_clusters_evidence_ = evidence
-        said = findings(run_of(estimator, X))
+        said = findings(run_of(estimator, X, command=""))
         assert said == ([evidence.verdict] if doubts else [])
         heard = [one.removesuffix(".") + ": -k NUMBER." for one in said]
-        assert findings(run_of(estimator, X, messages=heard)) == heard
+        assert findings(run_of(estimator, X)) == heard

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from klsnmf import DETAILS, KLSNMF, LSNMF, METHODS, WNMF
 from klsnmf.estimators.strengths import strengths
-from klsnmf.report import Run, embedding, page, write
+from klsnmf.report import Run, page, scatter, write
 
 from ..helpers import blobs
 from ..report_runs import HOSTILE, hostile_run, run_of
@@ -164,7 +164,7 @@ def test_no_name_changes_the_page(name, ids, feature, label):
 @pytest.fixture
 def short_map(monkeypatch):
     """Only as many steps as t-SNE needs at least: these tests are not about the map."""
-    monkeypatch.setattr(embedding, "_ITERATIONS", 250)
+    monkeypatch.setattr(scatter, "_ITERATIONS", 250)
 
 
 @pytest.mark.usefixtures("short_map")

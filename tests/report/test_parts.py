@@ -12,11 +12,11 @@ from sklearn.cluster import KMeans
 
 from klsnmf import GNMF, KLSNMF
 from klsnmf.metrics import accuracy
-from klsnmf.report import charts, embedding, marks, page, png, text
+from klsnmf.report import charts, marks, page, text
 from klsnmf.report.agreement import agreement
 from klsnmf.report.clusters import clusters
-from klsnmf.report.pictures import as_uris, darkroom, sheet, shrink
-from klsnmf.report.scatter import scatter
+from klsnmf.report.pictures import as_uris, encode, sheet, shrink
+from klsnmf.report.scatter import plane, sample, scatter
 from klsnmf.report.similarity import similarity
 
 from ..helpers import blobs
@@ -26,13 +26,13 @@ from ..report_runs import HOSTILE, by_hand, run_of
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (28, 28), (3, 4, 3), (1, 9, 3)])
 def test_pictures_are_sound_png_files(shape):
     pixels = np.random.default_rng(0).integers(0, 256, size=shape, dtype=np.uint8)
-    with Image.open(io.BytesIO(png.encode(pixels))) as image:
+    with Image.open(io.BytesIO(encode(pixels))) as image:
         np.testing.assert_array_equal(np.asarray(image), pixels)
 
 
 def test_smooth_pictures_are_packed_well():
     ramp = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
-    assert len(png.encode(ramp)) < ramp.size / 8
+    assert len(encode(ramp)) < ramp.size / 8
 
 
 def test_shrinking_averages():
@@ -59,7 +59,7 @@ def test_handwriting_is_ink_on_paper_and_photographs_are_not():
     strokes = np.where(rng.uniform(size=(30, 64)) < 0.2, 255.0, 0.0)
     photographs = rng.uniform(size=(30, 64))
     for X, ink in ((strokes, True), (photographs, False)):
-        room = darkroom(run_of(estimator.fit(X), X, image_shape=(8, 8)))
+        room = run_of(estimator.fit(X), X, image_shape=(8, 8)).darkroom
         assert room.ink is ink
         brightest = np.unravel_index(X.argmax(), X.shape)
         developed = room.develop(X).reshape(30, 64)
@@ -226,7 +226,7 @@ def test_features_stand_in_the_same_order_in_all_clusters():
 def test_the_map_keeps_every_cluster_and_its_share():
     estimator = by_hand(np.repeat([0, 1, 2], [9000, 990, 10]))
     run = run_of(estimator, np.zeros((10_000, 2)))
-    which = embedding.sample(run, 1000)
+    which = sample(run, 1000)
     counts = np.bincount(estimator.labels_[which])
     np.testing.assert_allclose(counts, [900, 99, 2], atol=1)
     assert len(set(which.tolist())) == len(which)
@@ -235,7 +235,7 @@ def test_the_map_keeps_every_cluster_and_its_share():
 def test_near_samples_are_near_on_the_map():
     X, y = blobs(90, 3, 30, seed=0)
     run = run_of(KMeans(3, n_init=1).fit(X), X)
-    Z = embedding.plane(run, np.arange(90)).positions
+    Z = plane(run, np.arange(90)).positions
     d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.fill_diagonal(d, np.inf)
     assert np.mean(y[d.argmin(axis=1)] == y) > 0.9
@@ -244,7 +244,7 @@ def test_near_samples_are_near_on_the_map():
 def _nearest(run):
     """The sample that is nearest to each on the map."""
     n = len(run.labels)
-    Z = embedding.plane(run, np.arange(n)).positions
+    Z = plane(run, np.arange(n)).positions
     d = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.fill_diagonal(d, np.inf)
     return d.argmin(axis=1)
@@ -281,9 +281,9 @@ def test_a_column_of_large_numbers_rules_the_map_and_is_named(size):
     features = ["a", "b", "mass", "d", "e"]
     run = run_of(by_hand(order), X * size, features=features)
     assert np.mean(order[_nearest(run)] == order) == 1
-    assert "mass, with 100 % of the variance" in embedding.plane(run, np.arange(60)).source
+    assert "mass, with 100 % of the variance" in plane(run, np.arange(60)).source
     even = run_of(by_hand(order), rng.uniform(size=(60, 5)), features=features)
-    assert embedding.plane(even, np.arange(60)).source == "the samples as the method saw them"
+    assert plane(even, np.arange(60)).source == "the samples as the method saw them"
 
 
 def test_numbers_stand_among_the_points_of_a_cluster_in_two_pieces():

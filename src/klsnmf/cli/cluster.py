@@ -16,9 +16,13 @@ from . import options
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from ..io import Choice, Table
     from ..io.scaling import Scale
+    from ..io.table import Choice, Table
     from .fits import Fitted
+
+
+class ReportError(RuntimeError):
+    """A report that could not be made, though the other results could."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,13 @@ def cluster(
     _require_checkpoints(asked, checkpoint)
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
-        table = options.read(data, dataset, wanted)
+        from .samples import prepared, read
+
+        table = read(data, dataset, wanted)
         before = earlier(folder)
         with result_folder(folder, force=force) as aside:
             from ..estimators.strengths import strengths
             from .fits import fit
-            from .reporting import write_report
-            from .tables import prepared
 
             table, scaling = prepared(table, wanted, scale)
             display.title(f"Clustering {table.name} by {method}")
@@ -140,16 +144,7 @@ def cluster(
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     write_labels(file, table.ids, fitted.estimator.labels_, strength)
                 notes += _write_model(fitted.estimator, aside, asked, table, scaling)
-                found, failure = write_report(
-                    table,
-                    fitted,
-                    strength,
-                    aside / "report.html",
-                    command=asked.command,
-                    method=asked.method,
-                    warnings=warnings,
-                    notes=notes,
-                )
+                found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *warnings, *found]
                 summary["messages"] = [*told, *([str(failure)] if failure else [])]
                 summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
@@ -224,20 +219,66 @@ def _write_model(
 
 def _told(table: Table, asked: _Asked, fitted: Fitted) -> tuple[list[str], list[str]]:
     """Notes on the data and the options, and warnings that the clusters may mislead."""
-    from .fits import doubts, has_parameter
+    from .fits import has_parameter
 
     notes = list(table.messages)
     if asked.max_iter is not None and not has_parameter(asked.method, "max_iter"):
         notes.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
-    return notes, [*table.warnings, *doubts(fitted.evidence), *fitted.messages]
+    return notes, [*table.warnings, *fitted.told]
+
+
+def _write_report(
+    table: Table, fitted: Fitted, strength: Any, asked: _Asked, notes: Sequence[str], folder: Path
+) -> tuple[list[str], ReportError | None]:
+    """What the report adds, or what to install for one; and its failure, which is not that of all.
+
+    One that fails leaves the other results.
+    """
+    told: list[str] = []
+    name = "report.html"
+    try:
+        from ..report import page
+        from ..report.findings import remarks
+        from ..report.run import Run
+
+        run = Run(
+            name=table.name,
+            command=asked.command,
+            method=asked.method,
+            estimator=fitted.estimator,
+            X=table.X,
+            ids=table.ids,
+            features=table.features,
+            target=table.target,
+            image_shape=table.image_shape,
+            strength=strength,
+            seconds=fitted.seconds,
+            messages=[*table.warnings, *fitted.messages],
+            notes=list(notes),
+        )
+        told += remarks(run)
+        page.write(run, folder / name)
+    except OSError:
+        raise
+    except ImportError as error:
+        told.append(f"There is no {name}: {error}")
+    except Exception as error:
+        failure = ReportError(
+            f"There is no {name}: it could not be made ({type(error).__name__}: {error}). "
+            "The labels and the other results were kept."
+        )
+        failure.__cause__ = error
+        return told, failure
+    return told, None
 
 
 def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
     import numpy as np
 
     from ..core.version import __version__
-    from .fits import facts, scores_of
+    from .fits import facts
     from .results import MADE_BY
+    from .samples import scores_of
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
@@ -265,7 +306,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
 
 
 def _show(summary: dict[str, Any], table: Table) -> None:
-    from .tables import columns_used
+    from .samples import columns_used
 
     show_table(
         ["cluster", "samples", "median strength"],

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import plural
+from ..methods import METHODS
 from . import options
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from ..io import Table
+    from ..io.table import Table
     from ..kernels.count import Evidence
 
 #: The methods that are compared when none is named: one of each kind.
@@ -85,11 +86,10 @@ def compare(
 
     with working(quiet) as display:
         display.title(f"Reading {data or dataset}")
-        wanted = options.choice(columns, id_column, label_column, skip_broken)
-        table = options.read(data, dataset, wanted)
-        from .fits import refusal
-        from .tables import prepared
+        from .samples import prepared, read, refusal
 
+        wanted = options.choice(columns, id_column, label_column, skip_broken)
+        table = read(data, dataset, wanted)
         table, _ = prepared(table, wanted, scale)
         display.title(f"Counting the clusters of {table.name}")
         _require_usable(k, chosen, table)
@@ -120,11 +120,11 @@ def _chosen(methods: str | None) -> list[str]:
     if methods is None:
         return list(_USUAL)
     if methods == "all":
-        return list(options.METHOD_NAMES)
+        return list(METHODS)
     chosen = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     for name in chosen:
-        if name not in options.METHOD_NAMES:
-            raise click.UsageError(options.no_such("method", name, options.METHOD_NAMES))
+        if name not in METHODS:
+            raise click.UsageError(options.no_such("method", name, METHODS))
     if not chosen:
         raise click.UsageError("--methods names no method.")
     return chosen
@@ -133,7 +133,7 @@ def _chosen(methods: str | None) -> list[str]:
 def _require_usable(k: int | str, methods: Sequence[str], table: Table) -> None:
     """Refuse a table that none of the methods can take, and say where it is wrong."""
     from ..methods import DETAILS
-    from .fits import last_resort, require_samples
+    from .samples import last_resort, require_samples
 
     table.require_numbers(
         gaps=any("nan" in DETAILS[method].accepts for method in methods),
@@ -164,7 +164,7 @@ def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) ->
             break
         outcome.labels.append(fitted.estimator.labels_)
         outcome.seconds.append(fitted.seconds)
-        outcome.messages += [f"{method}: {message}" for message in fitted.messages]
+        outcome.messages += [f"{method}: {message}" for message in fitted.told]
     return outcome
 
 
@@ -175,7 +175,9 @@ def _result(
     from sklearn.metrics import adjusted_rand_score
 
     from ..metrics import nmi
-    from .fits import doubts, facts, scores_of
+    from ..report.findings import doubts
+    from .fits import facts
+    from .samples import scores_of
 
     def mean(values: Any) -> float | None:
         values = list(values)
@@ -223,7 +225,7 @@ def _result(
                 [
                     *table.messages,
                     *table.warnings,
-                    *doubts(evidence),
+                    *(note.in_command for note in doubts(evidence)),
                     *(note for one in outcomes for note in one.messages),
                 ]
             )
@@ -232,7 +234,7 @@ def _result(
 
 
 def _show(result: dict[str, Any], table: Table) -> None:
-    from .tables import columns_used
+    from .samples import columns_used
 
     click.echo(
         f"{printable(result['data'])}: {plural(result['n_samples'], 'sample')}, "

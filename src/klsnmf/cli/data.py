@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import no_such
+from . import options
 from .output import show_json, show_table
 
 if TYPE_CHECKING:
-    from ..datasets import DataSet
+    from ..datasets.registry import DataSet
 
 _data_home = click.option(
     "--data-home",
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,10 @@ def data() -> None:
 
 @data.command("list", short_help="List the data sets.")
 @_data_home
-@_json
+@options.as_json
 def list_sets(data_home: Path | None, as_json: bool) -> None:
     """List the data sets, and which of them are here."""
-    from ..datasets import REGISTRY
+    from ..datasets.registry import REGISTRY
 
     records = [_record(dataset, data_home) for dataset in REGISTRY.values()]
     if as_json:
@@ -59,7 +58,7 @@ def list_sets(data_home: Path | None, as_json: bool) -> None:
 @data.command(short_help="Tell all about a data set.")
 @click.argument("name")
 @_data_home
-@_json
+@options.as_json
 def info(name: str, data_home: Path | None, as_json: bool) -> None:
     """Tell all about the data set NAME: its publisher, its licence, how to get it."""
     (dataset,) = _sets([name])
@@ -80,7 +79,7 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="All sets that may be downloaded.")
 @_data_home
-@_json
+@options.as_json
 def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bool) -> None:
     """Download the data sets NAMES from their publishers, unless they are here.
 
@@ -96,8 +95,7 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
             return found
         if dataset.original is not None and dataset.original.url is None:
             return _Outcome(dataset.name, "by hand", message=found.message)
-        from ..datasets import DatasetError
-        from ..datasets.store import data_folder, read
+        from ..datasets.store import DatasetError, data_folder, read
         from ..datasets.store import fetch as download
 
         try:
@@ -113,7 +111,7 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
 @data.command(short_help="Check the files of data sets.")
 @click.argument("names", nargs=-1)
 @_data_home
-@_json
+@options.as_json
 def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
     """Check the files of the data sets NAMES, or of all that are here.
 
@@ -128,17 +126,16 @@ def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
 
 
 def _sets(names: Sequence[str]) -> list[DataSet]:
-    from ..datasets import REGISTRY
+    from ..datasets.registry import REGISTRY
 
     for name in names:
         if name not in REGISTRY:
-            raise click.UsageError(no_such("data set", name, REGISTRY))
+            raise click.UsageError(options.no_such("data set", name, REGISTRY))
     return [REGISTRY[name] for name in dict.fromkeys(names or REGISTRY)]
 
 
 def _check(dataset: DataSet, data_home: Path | None) -> _Outcome:
-    from ..datasets import DatasetError
-    from ..datasets.store import data_folder, find, missing, read
+    from ..datasets.store import DatasetError, data_folder, find, missing, read
 
     if dataset.original is None:
         return _Outcome(dataset.name, "ok", "scikit-learn")

@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import meant
+from ..methods import METHODS
 
 if TYPE_CHECKING:
-    from ..io import Choice, Table
-
-#: The names in METHODS, which would take a second to import. A test compares the two.
-METHOD_NAMES = (
-    "kls-nmf",
-    "ls-nmf",
-    "gls-nmf",
-    "wnmf",
-    "onmf",
-    "cnmf",
-    "knmf",
-    "rmnmf",
-    "gnmf",
-    "semi-nmf",
-    "kernel-kmeans",
-    "kmeans",
-    "spectral",
-)
+    from ..io.table import Choice
 
 
 class _Clusters(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -54,8 +38,8 @@ class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
     """A name in METHODS; of one that is not, the nearest is told."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value not in METHOD_NAMES:
-            self.fail(no_such("method", value, METHOD_NAMES), param, ctx)
+        if value not in METHODS:
+            self.fail(no_such("method", value, METHODS), param, ctx)
         return value
 
 
@@ -67,7 +51,7 @@ def no_such(kind: str, name: str, names: Iterable[str]) -> str:
 
 method = click.option(
     "--method",
-    type=_Method(METHOD_NAMES),
+    type=_Method(list(METHODS)),
     default="kls-nmf",
     show_default=True,
     help="How to cluster.",
@@ -142,28 +126,7 @@ def choice(
     skip_broken: bool = False,
 ) -> Choice:
     """What the options say about columns and images."""
-    from ..io import Choice
-    from ..io.names import split_names
+    from ..io.table import Choice, split_names
 
     named = [text for text in given if split_names(text)]
     return Choice(named or None, id_column, label_column, skip_broken=skip_broken)
-
-
-def read(data: Path | None, dataset: str | None, wanted: Choice) -> Table:
-    """The samples that DATA or --dataset names."""
-    from .. import io
-    from ..datasets import REGISTRY
-
-    if data is not None and dataset is not None:
-        raise click.UsageError(
-            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
-        )
-    if data is not None:
-        return io.read(data, wanted)
-    if dataset is None:
-        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
-    if dataset not in REGISTRY:
-        raise click.UsageError(no_such("data set", dataset, REGISTRY))
-    if wanted.columns or wanted.id_column or wanted.label_column:
-        raise click.UsageError("--dataset has no columns to choose: its classes are known.")
-    return io.read_dataset(dataset)

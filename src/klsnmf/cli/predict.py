@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import plural
+from ..methods import METHODS
 from . import options
 from .output import printable, show_json, show_lines, show_notes
 
 if TYPE_CHECKING:
-    from ..io import Choice, Table
+    from ..io.table import Choice, Table
 
 #: Files of arrays that have names, which are not names of columns.
 _ARRAYS = (".npz", ".mat")
@@ -100,7 +101,7 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
     file = model / "model.npz" if model.is_dir() else model
     if not file.exists():
         method = (earlier(file.parent) or {}).get("method")
-        if method in options.METHOD_NAMES:
+        if method in METHODS:
             raise ModelError(
                 f"{file.parent} holds results of {method} without a model: {method} cannot place "
                 "new samples. Cluster with another method, such as kls-nmf or kmeans."
@@ -118,8 +119,8 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
 
 def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
     """The new samples, with the columns and the shape that the model knows."""
-    from .. import io
-    from ..io import Choice, InputError
+    from ..io import read
+    from ..io.table import Choice, InputError
 
     features, shape = about.get("features"), about.get("image_shape")
     images = data.is_dir()
@@ -137,7 +138,7 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
         # Columns of a table have no meaning in a file of arrays.
         named = Choice(given.columns, given.id_column)
-    table = io.read(data, named)
+    table = read.read(data, named)
     if table.X.shape[1] != about.get("n_features"):
         raise InputError(
             f"{data} has {table.X.shape[1]} features, and {model} was made from "
@@ -150,9 +151,9 @@ def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
     """The samples on the scale that the model was made on."""
     from scipy import sparse
 
-    from ..io import InputError
     from ..io.model_file import ModelError
     from ..io.scaling import stored
+    from ..io.table import InputError
 
     if about.get("scale") is None:
         return table

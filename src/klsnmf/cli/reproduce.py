@@ -150,7 +150,7 @@ def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
 
 def _missing(datasets: Sequence[str], home: str | None) -> dict[str, str]:
     """For each data set that is not here and cannot be had, a message that says what to do."""
-    from ..datasets import DatasetError
+    from ..datasets.store import DatasetError
     from ..experiments.subsets import samples
 
     messages: dict[str, str] = {}

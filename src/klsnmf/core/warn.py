@@ -8,7 +8,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 
-def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = ConvergenceWarning) -> None:
     """A warning, as if it came from where the user called the package."""
     warnings.warn(message, category, stacklevel=_callers_level())
 

@@ -104,7 +104,7 @@ class Clusterer(
             "objective_": solution.objective,
             "n_iter_": solution.n_iter,
             "history_": solution.history,
-            "status_": solution.status.name.lower(),
+            "status_": str(solution.status),
             "verdict_": verdict_of(solution, self.tol),
         }
 

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..core.tables import head, line
 from .convergence import ITERATIONS, LAM, RADIUS, SUBSETS, Point
 from .cost import Cost, exponent
-from .markdown import claim, head, line
+
+
+def claim(words: str) -> list[str]:
+    """The head of a part of the page."""
+    return ["", f"## Claim: {words}", ""]
 
 
 def descent(points: Sequence[Point]) -> list[str]:

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .behaviour import cost_of_an_iteration, descent
+from ..core.tables import head, line
+from .behaviour import claim, cost_of_an_iteration, descent
 from .convergence import Point
 from .cost import Cost
-from .figures import by_lam
-from .markdown import claim, head, line
 from .protocol import GRIDS, S
-from .published import METRICS, published, published_average, published_sizes
+from .published import METRICS, TITLES, published, published_average, published_sizes
 from .rows import Row
-from .selection import Result, average, best_of, difference, settings
-from .tables import TITLES
+from .selection import Result, average, best_of, by_lam, difference, settings
 
 OURS = "KLS-NMF"
 RIVALS = ("WNMF", "RMNMF", "CNMF", "KNMF", "ONMF")

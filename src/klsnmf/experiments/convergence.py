@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,12 +14,10 @@ from sklearn.preprocessing import normalize
 from ..core.progress import steps
 from ..core.types import Array
 from ..core.version import __version__
-from ..core.writing import write_whole
-from ..estimators.kls import KLSNMF
+from ..methods import METHODS
 from .protocol import KERNEL, fingerprint
-from .rows import refusing, require_own
-from .subsets import classes_of, identity, samples
-from .work import width
+from .rows import read_rows, write_rows
+from .subsets import classes_of, identity, samples, width
 
 #: Set -> N: the smallest of its table. The paper draws Yale too, and has no table of it.
 SIZES = {"pix": 2, "alphadigit": 5, "semeion": 2, "jaffe": 2, "yale": 5}
@@ -80,7 +74,7 @@ def points(name: str, data_home: str | None) -> Iterator[Point]:
         chosen = np.isin(data.y, classes_of(data.n_classes, SIZES[name], subset, seed=0))
         X = normalize(data.X[chosen].astype(np.float64))
         for solver in SOLVERS:
-            model = KLSNMF(
+            model = METHODS["kls-nmf"](
                 SIZES[name],
                 kernel="rbf",
                 n_neighbors=None,
@@ -143,13 +137,8 @@ def rate(change: Array) -> float:  # (t,) -> factor
 
 def write(folder: Path, name: str, data_home: str | None) -> None:
     """The rows of one set, unless they are there."""
-    if read_one(folder, name, data_home):
-        return
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Point)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(point) for point in points(name, data_home))
-    write_whole(_file(folder, name), gzip.compress(text.getvalue().encode(), mtime=0))
+    if not read_one(folder, name, data_home):
+        write_rows(_file(folder, name), Point, points(name, data_home))
 
 
 def read(folder: Path, data_home: str | None) -> list[Point]:
@@ -160,19 +149,7 @@ def read(folder: Path, data_home: str | None) -> list[Point]:
 def read_one(folder: Path, name: str, data_home: str | None) -> list[Point]:
     """The rows of one set, if they are there; others than today's program makes are refused."""
     path = _file(folder, name)
-    if not path.exists():
-        return []
-    kinds: dict[str, Any] = {"str": str, "int": int, "float": float}
-    with refusing(path):
-        text = gzip.decompress(path.read_bytes()).decode()
-        found = [
-            Point(**{f.name: kinds[str(f.type)](record[f.name]) for f in fields(Point)})
-            for record in csv.DictReader(io.StringIO(text))
-        ]
-    expected = protocol_of(name, data_home)
-    for point in found:
-        require_own(path, (point.version, point.protocol), (__version__, expected))
-    return found
+    return read_rows(path, Point, protocol_of(name, data_home)) if path.exists() else []
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import KLSNMF, __version__
 from ..core.types import Array
-from ..core.writing import write_whole
+from ..core.version import __version__
+from ..methods import METHODS
 from .protocol import fingerprint
-from .rows import refusing, require_own
+from .rows import read_rows, write_rows
 
 #: One of n, k and p grows, the other two stay.
 GROWTH = {
@@ -41,6 +39,8 @@ class Cost:
     p: int
     iteration: float
     before: float
+    version: str
+    protocol: str
 
 
 def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
@@ -53,7 +53,8 @@ def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
             few, many = (_best(X, k, start, count) for count in (1, 1 + _ITERATIONS))
             # A difference of measurements can come out at nothing, which has no logarithm.
             iteration = max(many - few, _LEAST) / _ITERATIONS
-            found.append(Cost(grows, n, k, p, iteration, max(few - iteration, _LEAST)))
+            times = round(iteration, 6), round(max(few - iteration, _LEAST), 6)
+            found.append(Cost(grows, n, k, p, *times, __version__, protocol()))
             if report is not None:
                 report(f"n = {n}, k = {k}, p = {p}: {1000 * iteration:.1f} ms an iteration")
     return found
@@ -62,7 +63,7 @@ def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
 def _best(X: Any, k: int, start: Any, iterations: int) -> float:
     best = np.inf
     for _ in range(_REPEATS):
-        model = KLSNMF(
+        model = METHODS["kls-nmf"](
             k,
             kernel="rbf",
             # As wide as the samples are apart: far from all of them, small numbers take longer.
@@ -93,36 +94,14 @@ def protocol() -> str:
 
 def write(folder: Path, report: Callable[[str], None] | None = None) -> None:
     """Measure, unless it is done."""
-    if read(folder):
-        return
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["grows", "n", "k", "p", "iteration", "before", "version", "protocol"])
-    for cost in measure(report):
-        times = f"{cost.iteration:.6f}", f"{cost.before:.6f}"
-        writer.writerow([cost.grows, cost.n, cost.k, cost.p, *times, __version__, protocol()])
-    write_whole(_file(folder), text.getvalue().encode())
+    if not read(folder):
+        write_rows(_file(folder), Cost, measure(report))
 
 
 def read(folder: Path) -> list[Cost]:
     """What was measured, if it was; by another program it is refused."""
     path = _file(folder)
-    if not path.exists():
-        return []
-    with refusing(path), path.open(newline="") as file:
-        records = list(csv.DictReader(file))
-        found = [
-            Cost(
-                record["grows"],
-                *(int(record[name]) for name in ("n", "k", "p")),
-                *(float(record[name]) for name in ("iteration", "before")),
-            )
-            for record in records
-        ]
-        marks = [(record["version"], record["protocol"]) for record in records]
-    for mark in marks:
-        require_own(path, mark, (__version__, protocol()))
-    return found
+    return read_rows(path, Cost, protocol()) if path.exists() else []
 
 
 def _file(folder: Path) -> Path:

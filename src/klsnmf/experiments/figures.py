@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +12,10 @@ import numpy as np
 
 from .convergence import Point
 from .protocol import GRIDS, S
-from .published import METRICS
+from .published import METRICS, TITLES
 from .rows import Row
-from .selection import Result, settings
+from .selection import Result, by_lam, by_radius, settings
 from .subsets import Samples
-from .tables import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,38 +55,6 @@ def draw_convergence(points: Sequence[Point], path: Path) -> None:
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
     figure.savefig(path, dpi=100)
-
-
-def by_lam(rows: Sequence[Row], size: int, radius: float) -> list[tuple[float, float, Any]]:
-    """λ, λ/λ* (a median over subsets) and the mean scores, at one radius of KLS-NMF."""
-    stars = [
-        100 * float(row.lam)
-        for row in rows
-        if (row.method, row.N) == ("KLS-NMF", size)
-        and json.loads(row.parameters) == {"lam": "auto", "radius": radius}
-    ]
-    found = []
-    for text, scores in settings(rows, "KLS-NMF", size).items():
-        setting = json.loads(text)
-        if setting["radius"] == radius and setting["lam"] in S:
-            star = float(np.median(stars)) if stars else math.nan
-            means = {metric: np.mean(list(scores[metric].values())) for metric in METRICS}
-            found.append((setting["lam"], setting["lam"] / star if star else math.nan, means))
-    return sorted(found, key=lambda one: one[0])
-
-
-def by_radius(rows: Sequence[Row], size: int) -> list[tuple[float, dict[str, float]]]:
-    """Radius and the mean scores at the λ that is best there, by accuracy."""
-    best: dict[float, dict[str, float]] = {}
-    for text, scores in settings(rows, "KLS-NMF", size).items():
-        setting = json.loads(text)
-        if setting["lam"] not in S:
-            continue
-        means = {metric: float(np.mean(list(scores[metric].values()))) for metric in METRICS}
-        before = best.get(setting["radius"])
-        if before is None or means["accuracy"] > before["accuracy"]:
-            best[setting["radius"]] = means
-    return sorted(best.items())
 
 
 def draw_parameters(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -14,6 +12,7 @@ import numpy
 import scipy
 import sklearn
 
+from ..core.tables import as_csv
 from ..core.version import __version__
 from ..core.writing import write_whole
 from . import claims, convergence, cost, tables
@@ -116,29 +115,25 @@ def _write(path: Path, text: str) -> Path:
 
 def _subsets(chosen: Mapping[str, Table], data_home: str | None) -> str:
     """The classes of each random subset."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["set", "N", "subset", "classes"])
+    rows = []
     # Grids run on subsets of a table.
     for table in [table for name, table in chosen.items() if name not in GRIDS]:
         _, n_classes = identity(table.dataset, data_home)
         for size in table.sizes:
             for subset in range(1 if size == n_classes else table.subsets):
                 classes = classes_of(n_classes, size, subset, table.seed)
-                writer.writerow([table.dataset, size, subset, " ".join(map(str, classes))])
-    return text.getvalue()
+                rows.append([table.dataset, size, subset, " ".join(map(str, classes))])
+    return as_csv(["set", "N", "subset", "classes"], rows)
 
 
 def _times(rows: Mapping[str, Sequence[Row]]) -> str:
     """Minutes on one core that the fits of each column took."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["table", "column", "fits", "core_minutes"])
+    listed = []
     for name, found in rows.items():
         for column in dict.fromkeys(row.method for row in found):
             seconds = [float(row.seconds) for row in found if row.method == column]
-            writer.writerow([name, column, len(seconds), f"{sum(seconds) / 60:.1f}"])
-    return text.getvalue()
+            listed.append([name, column, len(seconds), f"{sum(seconds) / 60:.1f}"])
+    return as_csv(["table", "column", "fits", "core_minutes"], listed)
 
 
 def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:

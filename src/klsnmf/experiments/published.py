@@ -14,7 +14,8 @@ from importlib.resources import files
 
 import numpy as np
 
-METRICS = ("accuracy", "nmi", "purity")
+TITLES = {"accuracy": "Accuracy", "nmi": "NMI", "purity": "Purity"}
+METRICS = tuple(TITLES)
 
 
 @cache

@@ -1,32 +1,86 @@
 """Rows of results: flat, and kept so that no crash can tear them.
 
 A cell's rows are a small file of their own, written aside and renamed. Now and then the small files
-are packed into one compressed file for each N.
+are packed into one compressed file for each N. Rows of another version or protocol are refused.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import Field, astuple, dataclass, fields
 from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
 
 try:
     import fcntl
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
+from ..core.tables import as_csv
+from ..core.version import __version__
 from ..core.writing import write_whole
 from .protocol import Cell
 
 
 class ForeignRowsError(RuntimeError):
     """Rows that another version or protocol made."""
+
+
+class Record(Protocol):
+    """A dataclass of text, whole numbers and floats that says what made it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def version(self) -> str:
+        """The version of the package."""
+
+    @property
+    def protocol(self) -> str:
+        """The fingerprint of all else that it depends on."""
+
+
+Kind = TypeVar("Kind", bound=Record)
+
+
+def write_rows(path: Path, kind: type[Kind], rows: Iterable[Kind]) -> None:
+    """Records as CSV, compressed if the name says so; the same rows are the same bytes."""
+    text = as_csv([field.name for field in fields(kind)], map(astuple, rows)).encode()
+    write_whole(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+
+
+def read_rows(path: Path, kind: type[Kind], protocols: str | Mapping[str, str]) -> list[Kind]:
+    """Such records; the protocol they must be of is one for all, or one for each method."""
+    data = path.read_bytes()
+    kinds: dict[str, Any] = {"str": str, "int": int, "float": float}
+    try:
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        rows = [
+            kind(**{f.name: kinds[str(f.type)](record[f.name]) for f in fields(kind)})
+            for record in csv.DictReader(text.splitlines())
+        ]
+        if not rows:
+            raise ValueError("it is empty")
+    except (KeyError, TypeError, ValueError, EOFError, OSError, zlib.error) as error:
+        raise ForeignRowsError(
+            f"{path} does not hold rows of this program ({error}). Move it away, or choose "
+            "another folder with --out."
+        ) from error
+    for row in rows:
+        method = getattr(row, "method", "this kind")
+        protocol = protocols if isinstance(protocols, str) else protocols.get(method)
+        if (row.version, row.protocol) != (__version__, protocol):
+            raise ForeignRowsError(
+                f"{path} has rows of {method} of version {row.version} and protocol "
+                f"{row.protocol}; now version {__version__} and protocol {protocol} are asked for. "
+                "They are not mixed: move the file away, or choose another folder with --out."
+            )
+    return rows
 
 
 @dataclass(frozen=True)
@@ -55,10 +109,6 @@ class Row:
     protocol: str
 
 
-FIELDS = [field.name for field in fields(Row)]
-_INTEGERS = {"N", "subset", "seed", "iterations"}
-
-
 class Store:
     """The rows of one table in a folder.
 
@@ -66,15 +116,11 @@ class Store:
     ----------
     folder : the folder of all rows
     table : the name of the table
-    version : what the rows must have been made by; others are refused
-    protocols : the same for the fingerprint of each column
+    protocols : the fingerprint of each column
     """
 
-    def __init__(
-        self, folder: Path, table: str, version: str, protocols: Mapping[str, str]
-    ) -> None:
-        self.folder, self.table = folder, table
-        self.version, self.protocols = version, protocols
+    def __init__(self, folder: Path, table: str, protocols: Mapping[str, str]) -> None:
+        self.folder, self.table, self.protocols = folder, table, protocols
         self.loose = folder / f"{table}.cells"
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
@@ -83,7 +129,7 @@ class Store:
         return [cell for cell in cells if cell.key not in done]
 
     def write(self, cell: Cell, rows: Sequence[Row]) -> None:
-        write_whole(self.loose / f"{cell.key}.csv", _as_csv(rows).encode())
+        write_rows(self.loose / f"{cell.key}.csv", Row, rows)
 
     def rows(self) -> list[Row]:
         """All rows there are, each once."""
@@ -99,10 +145,8 @@ class Store:
             sizes = {row.N for row in self._read_all(loose)}
             rows = sorted(self.rows(), key=lambda row: (row.subset, row.method, row.parameters))
             for size in sizes:
-                text = _as_csv([row for row in rows if size == row.N])
-                # No time of day inside: the same rows are the same bytes.
                 packed = self.folder / f"{self.table}-{size:03d}.csv.gz"
-                write_whole(packed, gzip.compress(text.encode(), mtime=0))
+                write_rows(packed, Row, [row for row in rows if size == row.N])
             for path in loose:
                 path.unlink()
             with suppress(OSError):  # another process has begun to fill it again
@@ -112,44 +156,8 @@ class Store:
         rows: list[Row] = []
         for path in paths:
             with suppress(FileNotFoundError):  # packed a moment ago
-                rows += self._read(path)
+                rows += read_rows(path, Row, self.protocols)
         return rows
-
-    def _read(self, path: Path) -> list[Row]:
-        data = path.read_bytes()
-        with refusing(path):
-            text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-            rows = [_row(record) for record in csv.DictReader(io.StringIO(text))]
-            if not rows:
-                raise ValueError("it is empty")
-        for row in rows:
-            expected = self.version, self.protocols.get(row.method)
-            require_own(path, (row.version, row.protocol), expected, row.method)
-        return rows
-
-
-@contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read as rows which it is, and what to do."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, EOFError, OSError, zlib.error) as error:
-        raise ForeignRowsError(
-            f"{path} does not hold rows of this program ({error}). Move it away, or choose "
-            "another folder with --out."
-        ) from error
-
-
-def require_own(
-    path: Path, found: tuple[str, str], expected: tuple[str, str | None], of: str = "this kind"
-) -> None:
-    """Refuse rows of another version or protocol."""
-    if found != expected:
-        raise ForeignRowsError(
-            f"{path} has rows of {of} of version {found[0]} and protocol {found[1]}; now version "
-            f"{expected[0]} and protocol {expected[1]} are asked for. They are not mixed: move the "
-            "file away, or choose another folder with --out."
-        )
 
 
 @contextmanager
@@ -162,20 +170,8 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _row(record: Mapping[str, str]) -> Row:
-    return Row(**{name: int(v) if name in _INTEGERS else v for name, v in record.items()})  # type: ignore[arg-type]
-
-
 def cell_of(row: Row) -> Cell:
     """The cell that a row comes from: values of λ and ways to read labels share one."""
     told = json.loads(row.parameters)
     setting = tuple((name, value) for name, value in told.items() if name not in ("lam", "labels"))
     return Cell(row.set, row.N, row.subset, row.method, setting)
-
-
-def _as_csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    return text.getvalue()

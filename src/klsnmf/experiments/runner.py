@@ -16,7 +16,6 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from ..core.version import __version__
 from .protocol import Cell, Table, cells
 from .rows import Row, Store
 from .subsets import identity, samples
@@ -51,7 +50,7 @@ class Progress:
 def store_of(table: Table, folder: Path, data_home: str | None) -> Store:
     """The rows of a table in a folder of results."""
     data_hash, _ = identity(table.dataset, data_home)
-    return Store(folder / "rows", table.name, __version__, table.fingerprints(data_hash))
+    return Store(folder / "rows", table.name, table.fingerprints(data_hash))
 
 
 def run(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from ..core.types import Array
-from .protocol import Table, Trial
+from .protocol import S, Table, Trial
 from .published import METRICS
 from .rows import Row
 
@@ -119,3 +120,35 @@ def difference(
         return float(gaps.mean()), float("nan"), len(gaps)
     half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / np.sqrt(len(gaps))
     return float(gaps.mean()), float(half), len(gaps)
+
+
+def by_lam(rows: Sequence[Row], size: int, radius: float) -> list[tuple[float, float, Any]]:
+    """λ, λ/λ* (a median over subsets) and the mean scores, at one radius of KLS-NMF."""
+    stars = [
+        100 * float(row.lam)
+        for row in rows
+        if (row.method, row.N) == ("KLS-NMF", size)
+        and json.loads(row.parameters) == {"lam": "auto", "radius": radius}
+    ]
+    found = []
+    for text, scores in settings(rows, "KLS-NMF", size).items():
+        setting = json.loads(text)
+        if setting["radius"] == radius and setting["lam"] in S:
+            star = float(np.median(stars)) if stars else math.nan
+            means = {metric: np.mean(list(scores[metric].values())) for metric in METRICS}
+            found.append((setting["lam"], setting["lam"] / star if star else math.nan, means))
+    return sorted(found, key=lambda one: one[0])
+
+
+def by_radius(rows: Sequence[Row], size: int) -> list[tuple[float, dict[str, float]]]:
+    """Radius and the mean scores at the λ that is best there, by accuracy."""
+    best: dict[float, dict[str, float]] = {}
+    for text, scores in settings(rows, "KLS-NMF", size).items():
+        setting = json.loads(text)
+        if setting["lam"] not in S:
+            continue
+        means = {metric: float(np.mean(list(scores[metric].values()))) for metric in METRICS}
+        before = best.get(setting["radius"])
+        if before is None or means["accuracy"] > before["accuracy"]:
+            best[setting["radius"]] = means
+    return sorted(best.items())

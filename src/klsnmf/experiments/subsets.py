@@ -1,17 +1,20 @@
-"""Random subsets of the classes of a data set."""
+"""The data sets as the experiments see them: random subsets of their classes, and their width."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from sklearn.metrics import pairwise_distances
 
-from .. import datasets
 from ..core.types import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
+from ..datasets.load import load
 from ..datasets.registry import REGISTRY
+from ..datasets.store import DatasetError
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Samples:
 @lru_cache(maxsize=2)
 def samples(name: str, data_home: str | None) -> Samples:
     """A data set by name, in single precision."""
-    data = datasets.load(name, data_home)
+    data = load(name, data_home)
     classes = len(np.unique(data.target))
     found = content_hash(as_arrays(data.data, data.target, data.image_shape))
     return Samples(data.data.astype(np.float32), data.target, classes, data.image_shape, found)
@@ -47,8 +50,8 @@ def identity(name: str, data_home: str | None) -> tuple[str, int]:
 def is_here(name: str, data_home: str | None) -> bool:
     """Whether a data set can be loaded without the network."""
     try:
-        datasets.load(name, data_home, download=False)
-    except datasets.DatasetError:
+        load(name, data_home, download=False)
+    except DatasetError:
         return False
     return True
 
@@ -59,3 +62,8 @@ def classes_of(n_classes: int, size: int, subset: int, seed: int) -> Sequence[in
         return range(n_classes)
     rng = np.random.default_rng([seed, n_classes, size, subset])
     return sorted(int(c) for c in rng.choice(n_classes, size, replace=False))
+
+
+def width(X: Array, r: float) -> float:
+    """σ for which exp(-d²/(2σ²)) is exp(-d²/(r max d²)): r is in units of the data."""
+    return math.sqrt(r / 2) * float(pairwise_distances(X).max())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
-from .markdown import head, line
+from ..core.tables import as_csv as csv_of
+from ..core.tables import head, line
 from .protocol import Table
-from .published import METRICS, published, published_average, published_deviations
+from .published import METRICS, TITLES, published, published_average, published_deviations
 from .selection import Result, average, difference
 
 #: The paper's columns in its order, then ours, then scikit-learn's.
@@ -19,7 +18,6 @@ COLUMNS = (
     *PAPERS,
     *("KLS-NMF, no labels", "KLS-NMF, self-tuning", "KMeans", "SpectralClustering"),
 )
-TITLES = {"accuracy": "Accuracy", "nmi": "NMI", "purity": "Purity"}
 
 Results = Mapping[str, Mapping[int, Result]]
 
@@ -155,24 +153,16 @@ def _differences(found: Results, columns: Sequence[str]) -> list[str]:
 def as_csv(table: Table, found: Results) -> str:
     """A line for each number: set, score, N, column, ours, deviation, paper, chosen setting."""
     columns = [column for column in COLUMNS if column in found]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["set", "score", "N", "column", "ours", "deviation", "paper", "paper_deviation", "setting"]
-    )
+    rows = []
     for metric in METRICS:
         for name, entries in lines(table, found, metric):
             for column, entry in zip(columns, entries, strict=True):
                 result = found[column].get(int(name)) if name != "Average" else None
                 told = ", ".join(f"{k}={v}" for k, v in result.setting.items()) if result else ""
-                writer.writerow(
-                    [table.name, metric, name, column, *map(_plain, _numbers(entry)), told]
-                )
-    return text.getvalue()
-
-
-def _numbers(entry: Entry) -> tuple[float | None, ...]:
-    return entry.mean, entry.deviation, entry.paper, entry.paper_deviation
+                numbers = entry.mean, entry.deviation, entry.paper, entry.paper_deviation
+                rows.append([table.name, metric, name, column, *map(_plain, numbers), told])
+    header = ["set", "score", "N", "column", "ours", "deviation", "paper", "paper_deviation"]
+    return csv_of([*header, "setting"], rows)
 
 
 def _plain(value: float | None) -> str:

@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from .. import metrics
+from .. import metrics, path
 from ..core.types import Array, Labels
 from ..core.version import __version__
-from ..estimators.kls import path
 from ..estimators.labels import read_labels
 from ..methods import METHODS
 from .protocol import Cell, Table, Trial
 from .rows import Row
-from .subsets import classes_of, samples
+from .subsets import classes_of, samples, width
 
 
 def run_cell(table: Table, cell: Cell, data_home: str | None) -> list[Row]:
@@ -98,11 +96,6 @@ def _fits(trial: Trial, setting: dict[str, Any], X: Array, k: int, seed: int) ->
     for how in trial.readings:
         labels, _ = read_labels(model.G_, model.labels_, how, check_random_state(seed))
         yield ({**setting, "labels": how}, labels, *told)
-
-
-def width(X: Array, r: float) -> float:
-    """σ for which exp(-d²/(2σ²)) is exp(-d²/(r max d²)): r is in units of the data."""
-    return math.sqrt(r / 2) * float(pairwise_distances(X).max())
 
 
 def _percent(score: float) -> str:

@@ -15,8 +15,7 @@ from ..core.products import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market
-from .names import chosen_names, place_of
-from .table import Choice, InputError, Table, classes, counted, numbers
+from .table import Choice, InputError, Table, chosen_names, classes, counted, numbers, place_of
 
 #: Names that arrays of samples, of classes and of names usually have.
 _SAMPLES = ("X", "x", "data")

@@ -29,6 +29,7 @@ from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.kernel import NearestMean
 from ..estimators.labels import Grouped, Largest
+from ..estimators.notes import Collapsed, FewerClusters, NotConverged
 from ..grams.diffused import Diffusion, TwoSteps
 from ..grams.links import Links
 from ..grams.spectral import SpectralDiffusion
@@ -142,7 +143,7 @@ _ARCHIVE = _ModelArchive(
     *("model", 2),
     *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest),
     *(LinkedKernel, Links, MixedKernel, NearestMean, NewSamples, PrecomputedKernel),
-    SpectralDiffusion,
+    *(SpectralDiffusion, Collapsed, FewerClusters, NotConverged),
 )
 
 

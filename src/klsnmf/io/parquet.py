@@ -10,8 +10,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed
-from .names import column_places
-from .table import Choice, InputError, Table, classes, counted
+from .table import Choice, InputError, Table, classes, column_places, counted
 
 
 def read(path: Path, choice: Choice) -> Table:

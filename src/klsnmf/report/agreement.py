@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from .. import metrics
 from ..core.types import Array, Labels
-from .png import data_uri
+from .pictures import shaded
 from .run import Run
 from .text import plain
 
@@ -83,7 +83,7 @@ def agreement(run: Run) -> Agreement | None:
         order,
         ordered,
         not large,
-        _picture(ordered) if large and side <= _LARGEST else None,
+        shaded(_shares(ordered)) if large and side <= _LARGEST else None,
         _mixups(ordered, names, order, place) if large else [],
     )
 
@@ -103,27 +103,9 @@ def _scores(y: Labels, labels: Labels) -> list[Score]:
     ]
 
 
-def commonest(run: Run) -> list[tuple[str, float] | None]:
-    """For each cluster the class most of its members have, and their share."""
-    if run.classes is None:
-        return [None] * run.n_clusters
-    names, which = run.classes
-    found: list[tuple[str, float] | None] = []
-    for cluster in range(run.n_clusters):
-        members = which[(run.labels == cluster) & (which >= 0)]
-        if len(members) == 0:
-            found.append(None)
-            continue
-        counts = np.bincount(members)
-        found.append((plain(names[counts.argmax()]), float(counts.max() / len(members))))
-    return found
-
-
-def _picture(counts: Labels) -> str:
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    paper, ink = np.array([255, 255, 255]), np.array([24, 62, 110])
-    pixels = paper + np.sqrt(share)[:, :, None] * (ink - paper)
-    return data_uri(np.rint(pixels).astype(np.uint8))
+def _shares(counts: Array) -> Array:  # (classes, clusters)
+    """How much of each class is in each cluster."""
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
 def _mixups(

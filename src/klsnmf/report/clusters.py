@@ -10,17 +10,15 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ..core.types import Array, Labels
-from . import marks
-from .agreement import commonest
-from .pictures import Darkroom, as_uris, darkroom
+from .marks import MANY
+from .pictures import as_uris
 from .run import Run
 from .text import decimals, number, plain
 
 #: The clusters shown one by one; of more, the largest.
 CARDS = 150
 
-#: More clusters than this are shown side by side, with fewer members each.
-MANY = 24
+#: Members of each, where there are many clusters.
 _FEW_MEMBERS = 4
 
 #: Features that set a cluster apart: so many are shown, and so many of each member.
@@ -69,14 +67,6 @@ class Cluster:
     doubtful: list[Member]  # none where all are sure, or there are too few members
     sure: bool  # whether no member is in doubt
 
-    @property
-    def colour(self) -> int:
-        return marks.colour(self.number)
-
-    @property
-    def shape(self) -> int:
-        return marks.shape(self.number)
-
 
 def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
     """The clusters that have samples, the largest if there are very many, in their order.
@@ -90,7 +80,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
     galleries = [_gallery(run, cluster, members) for cluster in shown]
     pictures, prototypes = _pictures(run, shown, galleries, budget)
     profile = None if run.image_shape or run.kernel_only else Profile.of(run)
-    labels = commonest(run)
+    labels = _commonest(run)
     found = []
     for place, (cluster, (typical, doubtful)) in enumerate(zip(shown, galleries, strict=True)):
         bars, columns = profile.leading(cluster) if profile else ([], [])
@@ -111,6 +101,22 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
                 bool(run.strength[run.labels == cluster].min() > SURE),
             )
         )
+    return found
+
+
+def _commonest(run: Run) -> list[tuple[str, float] | None]:
+    """For each cluster the class most of its members have, and their share."""
+    if run.classes is None:
+        return [None] * run.n_clusters
+    names, which = run.classes
+    found: list[tuple[str, float] | None] = []
+    for cluster in range(run.n_clusters):
+        members = which[(run.labels == cluster) & (which >= 0)]
+        if len(members) == 0:
+            found.append(None)
+            continue
+        counts = np.bincount(members)
+        found.append((plain(names[counts.argmax()]), float(counts.max() / len(members))))
     return found
 
 
@@ -143,11 +149,10 @@ def _pictures(
     """Pictures by sample, and of the prototypes, if there are any."""
     if run.image_shape is None:
         return {}, []
-    room: Darkroom = darkroom(run)
     which = np.concatenate([part for gallery in galleries for part in gallery])
-    images = room.develop(run.rows(which))
+    images = run.darkroom.develop(run.rows(which))
     if run.prototypes is not None:
-        images = np.concatenate([images, room.develop_apart(run.prototypes[shown])])
+        images = np.concatenate([images, run.darkroom.develop_apart(run.prototypes[shown])])
     uris = as_uris(images, budget)
     return dict(zip(which.tolist(), uris, strict=False)), uris[len(which) :]
 
@@ -160,9 +165,7 @@ def _member(
     profile: Profile | None,
     columns: list[int],
 ) -> Member:
-    label = None
-    if run.classes is not None and run.classes[1][i] >= 0:
-        label = plain(run.classes[0][run.classes[1][i]])
+    label = run.label_of(i)
     return Member(
         run.id_of(i),
         float(run.strength[i]),

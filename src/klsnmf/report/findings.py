@@ -1,9 +1,13 @@
-"""What a reader should know before trusting the result, in words."""
+"""What a reader should know before trusting the result: notes on the fit and on the clusters."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Protocol
+
 import numpy as np
 
+from ..estimators.notes import Collapsed, FewerClusters, NotConverged, Note
 from ..estimators.strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
@@ -21,44 +25,90 @@ _WEAK = 0.3
 _TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 
-def findings(run: Run) -> list[str]:
-    """Warnings of the fit and of what came out of it; none is good news."""
-    said = [plain(message, 600) for message in run.messages]
-    heard = " ".join(run.messages)
-    estimator = run.estimator
-    verdict = str(getattr(estimator, "verdict_", ""))
-    if verdict.startswith("stopped") or _ran_out(run):
-        if "converge" not in heard:
-            said.append(
-                f"The fit ended after {plural(int(estimator.n_iter_), 'iteration')}, before it "
-                "converged: raise max_iter and run it again."
+class Evidence(Protocol):
+    """What spoke for a number of clusters, as far as it is told here."""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the number stands out."""
+
+    @property
+    def verdict(self) -> str:
+        """The same in words."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A note by its words: those of Python, and those of the command line."""
+
+    words: str
+    in_command: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def doubts(evidence: Evidence | None) -> list[Note]:
+    """What to tell of the evidence for a number of clusters."""
+    if evidence is None or evidence.clear:
+        return []
+    return [Said(evidence.verdict, f"{evidence.verdict.removesuffix('.')}: -k NUMBER.")]
+
+
+def notes_of(estimator: Any) -> list[Note]:
+    """What there is to tell of a fit by any method, each kind once.
+
+    Estimators of this package note it themselves, but for what their user asked for; others leave
+    it to be seen from what they found.
+    """
+    noted = tuple(getattr(estimator, "notes_", ()))
+
+    def silent(kind: type) -> bool:
+        return not any(isinstance(note, kind) for note in noted)
+
+    notes = [*doubts(getattr(estimator, "n_clusters_evidence_", None)), *noted]
+    status = getattr(estimator, "status_", None)
+    if (status in ("exhausted", "stopped") or _ran_out(estimator)) and silent(NotConverged):
+        count = plural(int(estimator.n_iter_), "iteration")
+        what = f"The fit ended after {count}, before it converged"
+        notes.append(
+            Said(
+                f"{what}: raise max_iter and run it again.", f"{what}: allow more with --max-iter."
             )
-    elif verdict and not verdict.startswith("converged") and verdict not in heard:
-        said.append(f"The fit collapsed: {plain(verdict, 300)}. Do not trust these clusters.")
-    empty = np.flatnonzero(run.sizes == 0)
-    if len(empty) and "clusters have samples" not in heard:
-        filled = run.n_clusters - len(empty)
-        said.append(
-            f"Only {filled} of {run.n_clusters} clusters have samples: ask for fewer clusters."
         )
-    said.extend(_few_distinct(run) or _weak(run))  # equal samples explain that none is sure
-    said.extend(_tiny(run))
-    evidence = getattr(estimator, "n_clusters_evidence_", None)
-    # The command may have said it already, and have gone on with an option of its own.
-    if (
-        evidence is not None
-        and not evidence.clear
-        and evidence.verdict.removesuffix(".") not in heard
-    ):
-        said.append(evidence.verdict)
-    return said
+    if status == "collapsed" and silent(Collapsed):
+        reason = plain(estimator.verdict_, 300)
+        what = f"The fit collapsed: {reason}. Do not trust these clusters."
+        notes.append(Said(what, what))
+    found = len(np.unique(estimator.labels_))
+    asked = getattr(estimator, "n_clusters_", estimator.n_clusters)
+    if asked != "auto" and found < int(asked) and silent(FewerClusters):
+        what = f"Only {found} of {asked} clusters have samples"
+        equal = "perhaps because samples are equal: ask for fewer with -k."
+        notes.append(Said(f"{what}: ask for fewer clusters.", f"{what}, {equal}"))
+    return notes
 
 
-def _ran_out(run: Run) -> bool:
-    """Whether a method without a verdict used all of its iterations."""
-    most = run.estimator.get_params(deep=False).get("max_iter")
-    used = getattr(run.estimator, "n_iter_", None)
-    return not hasattr(run.estimator, "verdict_") and most is not None and used == most
+def findings(run: Run) -> list[str]:
+    """Warnings of the fit and of what came out of it; none is good news.
+
+    The report of a command has the words of the command line.
+    """
+    words = [note.in_command if run.command else str(note) for note in notes_of(run.estimator)]
+    return [plain(message, 600) for message in [*run.messages, *words]] + remarks(run)
+
+
+def remarks(run: Run) -> list[str]:
+    """What is remarkable about the clusters themselves."""
+    # Equal samples explain that none is sure.
+    return [*(_few_distinct(run) or _weak(run)), *_tiny(run)]
+
+
+def _ran_out(estimator: Any) -> bool:
+    """Whether a method without a status used all of its iterations."""
+    most = estimator.get_params(deep=False).get("max_iter")
+    used = getattr(estimator, "n_iter_", None)
+    return not hasattr(estimator, "status_") and most is not None and used == most
 
 
 def _few_distinct(run: Run) -> list[str]:

@@ -6,6 +6,9 @@ colours too, and six shapes: 48 marks. Further clusters use them again; numbers 
 
 from __future__ import annotations
 
+#: More clusters than this are shown side by side, with smaller signs.
+MANY = 24
+
 #: On a light page and on a dark one; each stands out from its page by 3 to 1 or more.
 LIGHT = (
     "#2d5aa5",

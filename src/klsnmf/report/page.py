@@ -18,10 +18,9 @@ from ..estimators.strengths import NEIGHBORS, by_votes
 from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
-from .clusters import CARDS, MANY, SURE, clusters
+from .clusters import CARDS, SURE, clusters
 from .findings import findings
 from .fitted import evidence, history
-from .pictures import darkroom
 from .run import Run
 from .scatter import scatter
 from .similarity import similarity
@@ -93,7 +92,7 @@ def _once(run: Run) -> dict[str, Any]:
         "k": run.n_clusters,
         "cards": CARDS,
         "sure": SURE,
-        "many": run.n_clusters > MANY,
+        "many": run.n_clusters > marks.MANY,
         "strength": float(np.median(run.strength)),
         **_look(run),
         "votes": NEIGHBORS if by_votes(estimator) else None,
@@ -104,6 +103,7 @@ def _once(run: Run) -> dict[str, Any]:
         "history": history(estimator),
         "evidence": evidence(estimator),
         "choice": getattr(estimator, "n_clusters_evidence_", None),
+        "status": getattr(estimator, "status_", ""),
         "verdict": getattr(estimator, "verdict_", ""),
         "params": [
             (name, text.setting(value), text.setting(value) != text.setting(defaults.get(name)))
@@ -120,7 +120,7 @@ def _look(run: Run) -> dict[str, Any]:
     """How images are drawn: as ink on paper, and with or without visible pixels."""
     if run.image_shape is None:
         return {"ink": False, "look": ""}
-    ink = darkroom(run).ink
+    ink = run.darkroom.ink
     smooth = max(run.image_shape[:2]) > _PIXELS_SHOW
     return {"ink": ink, "look": " ink" * ink + " smooth" * smooth}
 
@@ -166,6 +166,7 @@ def _fill(context: dict[str, Any]) -> bytes:
     )
     for name in ("number", "percent", "duration", "plural"):
         environment.filters[name] = getattr(text, name)
+    environment.filters |= {"colour": marks.colour, "shape": marks.shape}
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page = template.render(
         context,

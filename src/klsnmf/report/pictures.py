@@ -1,21 +1,25 @@
-"""Rows of X as pictures."""
+"""Rows of X as pictures, and pictures as PNG files within a page, without any library."""
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.types import Array
-from .png import Pixels, data_uri
-from .run import Run
+
+Pixels = NDArray[np.uint8]
 
 #: Longest side of a picture in a gallery, and the least that still shows something.
 _LARGEST = 96
 _SMALLEST = 8
 
-#: So many samples tell how dark and bright the images of a data set are.
-_JUDGED = 500
+#: The colours of matrices: where there is nothing, and where there is most.
+_PAPER, _INK = np.array([255, 255, 255]), np.array([24, 62, 110])
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,11 @@ class Darkroom:
         return np.rint(255 * light).astype(np.uint8).reshape(len(rows), *self.shape)
 
 
-def darkroom(run: Run) -> Darkroom:
-    assert run.image_shape is not None
-    step = max(1, run.X.shape[0] // _JUDGED)
-    values = run.rows(np.arange(0, run.X.shape[0], step))
+def darkroom(values: Array, image_shape: tuple[int, ...]) -> Darkroom:  # (m, p)
+    """How to develop images like these."""
     low, high = float(values.min()), float(values.max())
     empty = np.mean(values <= low + 0.05 * (high - low))
-    shape = run.image_shape[:2] if run.image_shape[2:] == (1,) else run.image_shape
+    shape = image_shape[:2] if image_shape[2:] == (1,) else image_shape
     return Darkroom(shape, low, high, ink=len(shape) == 2 and bool(empty > 0.4))
 
 
@@ -109,3 +111,39 @@ def sheet(images: Pixels, budget: int) -> Sheet:  # (m, h, w) or (m, h, w, 3)
         if len(uri) <= budget or longest <= _SMALLEST:
             return Sheet(uri, columns, width, height)
         longest = max(_SMALLEST, min(longest - 1, int(longest * np.sqrt(budget / len(uri)))))
+
+
+def encode(pixels: Pixels) -> bytes:  # (h, w) or (h, w, 3)
+    """The file, every row filtered in the way that leaves the least to pack."""
+    height, width = pixels.shape[:2]
+    channels = 1 if pixels.ndim == 2 else 3
+    rows = pixels.reshape(height, width * channels)
+    left = np.pad(rows, ((0, 0), (channels, 0)))[:, :-channels]
+    above = np.pad(rows, ((1, 0), (0, 0)))[:-1]
+    # By the standard: 0 leaves a row, 1 subtracts its left neighbours, 2 the row above.
+    filtered = np.stack([rows, rows - left, rows - above])
+    cost = np.abs(filtered.view(np.int8).astype(np.int16)).sum(axis=2)
+    best = cost.argmin(axis=0)
+    lines = np.column_stack([best.astype(np.uint8), filtered[best, np.arange(height)]])
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", header)
+        + _chunk(b"IDAT", zlib.compress(lines.tobytes(), 9))
+        + _chunk(b"IEND", b"")
+    )
+
+
+def data_uri(pixels: Pixels) -> str:
+    return "data:image/png;base64," + base64.b64encode(encode(pixels)).decode("ascii")
+
+
+def shaded(shares: Array) -> str:  # (r, c), 0 to 1
+    """A matrix as a picture; the square root, so that little shows beside much."""
+    pixels = _PAPER + np.sqrt(shares)[:, :, None] * (_INK - _PAPER)
+    return data_uri(np.rint(pixels).astype(np.uint8))
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    check = zlib.crc32(kind + content)
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)

@@ -12,7 +12,11 @@ from scipy import sparse
 from ..core.types import Array, Labels, Matrix
 from ..estimators.strengths import strengths
 from ..methods import METHODS
+from .pictures import Darkroom, darkroom
 from .text import plain, visible
+
+#: So many samples tell how dark and bright the images of a data set are.
+_JUDGED = 500
 
 
 class Run:
@@ -37,7 +41,7 @@ class Run:
         How clearly a sample belongs to its cluster, from 0 to 1; None has it computed by
         :func:`klsnmf.estimators.strengths.strengths`.
     seconds : how long the fit took, or None
-    messages : warnings, in words
+    messages : further warnings, in words; those of the fit are known from the estimator
     notes : what else there is to say of the data and the files, in words: no reason to worry
     """
 
@@ -129,6 +133,19 @@ class Run:
         """The name of a sample as the page shows it; one without a visible name has its row."""
         name = plain(self.ids[i])
         return name if visible(name) else f"row {i + 1}"
+
+    def label_of(self, i: int) -> str | None:
+        """The true label of a sample as the page shows it, where it is known."""
+        if self.classes is None or self.classes[1][i] < 0:
+            return None
+        return plain(self.classes[0][self.classes[1][i]])
+
+    @cached_property
+    def darkroom(self) -> Darkroom:
+        """How the rows are developed, for images."""
+        assert self.image_shape is not None
+        n = self.X.shape[0]
+        return darkroom(self.rows(np.arange(0, n, max(1, n // _JUDGED))), self.image_shape)
 
     def rows(self, which: Any) -> Array:  # (m, p)
         """Some rows of X, dense, with the mean of a feature for what is not known."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .png import data_uri
+from .pictures import shaded
 from .run import Run
 
 #: Rows and columns of the picture.
@@ -39,16 +39,13 @@ def similarity(run: Run) -> Similarity | None:
     places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)
     shown = order[places]
     S = W[shown] @ G[shown].T
-    # The square root, so that weak ties show beside strong ones; the top percent is alike.
+    # The top percent is alike.
     positive = S[S > 0]
     top = np.quantile(positive, 0.99) if positive.size else 1.0
-    dark = np.sqrt(np.clip(S / top, 0, 1))
-    paper, ink = np.array([255, 255, 255]), np.array([24, 62, 110])
-    pixels = np.rint(paper + dark[:, :, None] * (ink - paper)).astype(np.uint8)
 
     labels = run.labels[shown]
     bounds = []
     for cluster in np.unique(labels):
         found = np.flatnonzero(labels == cluster)
         bounds.append((int(cluster), found[0] / len(shown), (found[-1] + 1) / len(shown)))
-    return Similarity(data_uri(pixels), len(shown), bounds, within)
+    return Similarity(shaded(np.clip(S / top, 0, 1)), len(shown), bounds, within)

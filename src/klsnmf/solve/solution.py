@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import StrEnum, auto
 from typing import NamedTuple
 
 import numpy as np
@@ -69,14 +69,14 @@ class Progress:
 Callback = Callable[[Progress], bool | None]
 
 
-class Status(Enum):
+class Status(StrEnum):
     CONVERGED = auto()
     EXHAUSTED = auto()
     COLLAPSED = auto()
     STOPPED = auto()
 
 
-class Trouble(Enum):
+class Trouble(StrEnum):
     """Why a fit collapsed."""
 
     GROWS = auto()  # a factor grows without bound

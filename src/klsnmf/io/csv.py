@@ -19,8 +19,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed, plural, short
-from .names import column_places, same_length
-from .table import MISSING, Choice, InputError, Table, classes, counted
+from .table import MISSING, Choice, InputError, Table, classes, column_places, counted, same_length
 
 #: Rows whose text is in memory at once.
 _ROWS = 2000

@@ -1,0 +1,125 @@
+"""The samples that a command works on: read, put on a scale, and told of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy import sparse
+
+from ..core.words import listed, plural
+from ..datasets.load import load
+from ..datasets.registry import REGISTRY
+from ..datasets.store import DatasetError
+from ..io import read as files
+from ..io.roles import remarks
+from ..io.scaling import Scale, standard, uneven
+from ..io.table import Choice, InputError, Table, classes, counted, numbers
+from ..methods import DETAILS
+from ..metrics import scores
+from .options import no_such
+
+#: Columns named in a line.
+_TOLD = 8
+
+
+def read(data: Path | None, dataset: str | None, wanted: Choice) -> Table:
+    """The samples that DATA or --dataset names."""
+    if data is not None and dataset is not None:
+        raise click.UsageError(
+            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
+        )
+    if data is not None:
+        return files.read(data, wanted)
+    if dataset is None:
+        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
+    if dataset not in REGISTRY:
+        raise click.UsageError(no_such("data set", dataset, REGISTRY))
+    if wanted.columns or wanted.id_column or wanted.label_column:
+        raise click.UsageError("--dataset has no columns to choose: its classes are known.")
+    return _read_dataset(dataset)
+
+
+def _read_dataset(name: str) -> Table:
+    """A data set of the paper."""
+    try:
+        found = load(name)
+    except (DatasetError, ValueError) as error:
+        raise InputError(str(error)) from error
+    return Table(
+        name=name,
+        X=numbers(found.data, name),
+        ids=counted(len(found.data)),
+        target=classes(found.target.tolist()),
+        image_shape=found.image_shape,
+    )
+
+
+def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | None]:
+    """The table on the scale asked for, with remarks on its columns, and that scale."""
+    notes = remarks(table) if wanted.columns is None else []
+    warnings, found = [], None
+    if scale == "standard":
+        found = standard(table)
+        table = found.apply(table)
+        notes.append(
+            "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
+            "negative now."
+        )
+    elif note := uneven(table):
+        warnings.append(note)
+    table = replace(
+        table,
+        messages=[*table.messages, *notes],
+        warnings=[*table.warnings, *warnings],
+    )
+    return table, found
+
+
+def columns_used(table: Table) -> str | None:
+    """The columns in a line, if they have names."""
+    if table.features is None:
+        return None
+    names = listed(table.features, _TOLD)
+    return f"Clustered by {plural(len(table.features), 'column')}: {names}."
+
+
+def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
+    """How well clusters agree with the classes, over the samples whose class is known."""
+    if table.target is None:
+        return None
+    known = np.array([value is not None for value in table.target])
+    if not known.any():
+        return None
+    return scores([str(value) for value in table.target[known]], labels[known])
+
+
+def refusal(method: str, table: Table) -> str | None:
+    """Why a method cannot take a table, in a sentence, or None if it can."""
+    values = table.X.data if sparse.issparse(table.X) else table.X
+    accepts = DETAILS[method].accepts
+    if "nan" not in accepts and np.isnan(values).any():
+        return "it does not bear missing values"
+    if "signed" not in accepts and np.fmin.reduce(values, axis=None, initial=0) < 0:
+        return "it takes no negative numbers"
+    return None
+
+
+def last_resort(table: Table, option: str) -> str:
+    """What to try with gaps that can neither be filled in nor left out."""
+    if refusal("wnmf", table):
+        return ""
+    return f"If neither will do: {option} wnmf takes gaps as they are, with -k NUMBER."
+
+
+def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
+    """Refuse more clusters than samples, but for those that a method has to spare."""
+    n = table.X.shape[0]
+    most = n - spare
+    if k == "auto" or int(k) <= most:
+        return
+    remedy = f"give {most} or fewer." if most > 1 else "give 1." if most else "use another method."
+    raise InputError(f"{table.name} has {plural(n, 'sample')}: -k {k} is too many; {remedy}")

@@ -1,0 +1,69 @@
+"""The floor plan: which folder may import from which, in one direction and not too deep."""
+
+import pytest
+
+from benchmarks.walk import LAZY, SOURCE, cycle, imports, longest_chain
+
+#: Folder -> the folders and root modules it may import from, besides itself. Function-level imports
+#: and those for types count.
+PLAN = {
+    "core": "",
+    "grams": "core",
+    "kernels": "grams core",
+    "models": "grams core",
+    "solve": "models grams core",
+    "estimators": "solve models kernels grams core",
+    "io": "core",
+    "datasets": "io core",
+    "metrics": "core",
+    "report": "core metrics methods",
+    "experiments": "estimators datasets metrics methods io core",
+    "cli": "experiments report datasets io estimators kernels metrics methods core",
+    "__main__": "cli",
+}
+
+#: Modules with more freedom than their folder, and what it is.
+EXCEPTIONS = {
+    # Files hold fitted estimators, part by part.
+    "io.model_file": "estimators models kernels grams methods",
+    # How sure a sample is of its cluster, and what a fit notes, in data.
+    "report.run": "estimators.strengths",
+    "report.page": "estimators.strengths",
+    "report.findings": "estimators.strengths estimators.notes",
+}
+
+#: Modules in the longest chain of imports.
+MOST = 12
+
+ARROWS = sorted((one, two) for one, others in imports().items() for two in others)
+
+
+@pytest.mark.parametrize("folder", PLAN)
+def test_imports_follow_the_plan(folder):
+    against = []
+    for one, two in ARROWS:
+        home, other = one.split(".")[0], two.split(".")[0]
+        # The package itself has the public names, each imported on first use.
+        if home != folder or other == home or two in LAZY[:1]:
+            continue
+        allowed = f"{PLAN[folder]} {EXCEPTIONS.get(one, '')}".split()
+        if not {other, two} & set(allowed):
+            against.append(f"{one} imports {two}")
+    assert not against
+
+
+def test_every_folder_is_in_the_plan():
+    assert {name.split(".")[0] for name in imports()} - set(LAZY) == PLAN.keys()
+
+
+def test_no_cycle():
+    assert not cycle(imports())
+
+
+def test_chains_are_short():
+    chain = longest_chain(imports())
+    assert len(chain) <= MOST, " -> ".join(chain)
+
+
+def test_few_modules_at_the_root():
+    assert len(list(SOURCE.glob("*.py"))) <= 6
