@@ -1,7 +1,8 @@
 """A method of your own in 40 lines: NMF with a ridge, which keeps both factors small."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
+from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval
 
@@ -29,15 +30,15 @@ class RidgeModel(NMF):
 
 
 # The estimator: its parameters, and how they make a model of the samples.
+@dataclass(eq=False, repr=False)
 class RidgeNMF(Factorization):
-    _parameter_constraints = {  # noqa: RUF012
-        **Factorization._parameter_constraints,
+    _: KW_ONLY
+    ridge: float = 0.1
+
+    _own_constraints: ClassVar = {
+        **Factorization._own_constraints,
         "ridge": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(self, n_clusters=8, *, ridge=0.1, n_init=10, max_iter=1000, random_state=None):
-        super().__init__(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
-        self.ridge = ridge
 
     def _model(self, X, unit):
         return RidgeModel(Data(X), self.ridge / unit), X

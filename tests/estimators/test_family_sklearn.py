@@ -91,7 +91,7 @@ def test_precomputed_kernel_as_a_clusterer(model):
 @each
 def test_every_parameter_is_validated(method):
     """check_param_validation looks at those that have constraints; all must have."""
-    assert set(method._parameter_constraints) == set(method().get_params())
+    assert set(method()._parameter_constraints) == set(method().get_params())
 
 
 # ---------------------------------------------------------------------- the table

@@ -143,14 +143,14 @@ def host_copy(value: Any) -> Any:
         return type(value)(map(host_copy, value))
     if not type(value).__module__.startswith("klsnmf."):
         return value
-    if is_dataclass(value) and not isinstance(value, type):
+    if not on_host(getattr(value, "G_", None)):  # an estimator that was fitted there
+        moved = copy(value)
+        for name, part in vars(value).items():
+            setattr(moved, name, host_copy(part))
+        return moved
+    if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "G_"):
         return replace(value, **{f.name: host_copy(getattr(value, f.name)) for f in fields(value)})
-    if on_host(getattr(value, "G_", None)):
-        return value
-    moved = copy(value)
-    for name, part in vars(value).items():
-        setattr(moved, name, host_copy(part))
-    return moved
+    return value
 
 
 def like(A: Any, home: Any, dtype: Any = None) -> Any:

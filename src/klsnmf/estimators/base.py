@@ -20,7 +20,9 @@ from ..core.types import Array, Labels
 from ..core.warn import warn
 from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
+from .labels import Reading
 from .notes import FitWarning, Note, verdict_of
+from .validate import CONSTRAINTS
 
 
 class Result(NamedTuple):
@@ -54,9 +56,21 @@ class Clusterer(
 
     labels_: Labels
     G_: Array
+    components_: Array
+    _unit: float
+    _reading: Reading
 
     #: Whether arrays of other libraries stay on their device; else they become numpy's.
     _on_devices: ClassVar[bool] = False
+
+    #: What parameters may be, where that is not what others of this name may be.
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    @property
+    def _parameter_constraints(self) -> dict[str, list[Any]]:
+        """For scikit-learn, which checks parameters before a fit."""
+        known = CONSTRAINTS | self._own_constraints
+        return {name: known[name] for name in self._get_param_names()}
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:

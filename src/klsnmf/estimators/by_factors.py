@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,11 +29,12 @@ from ..solve.race import raced
 from ..solve.solution import Callback, Solution, Status, factors_of_labels, lowest, tidied
 from .base import Clusterer, Result
 from .callbacks import listener
-from .labels import Reading, lost_with_most, read_labels, strength
+from .labels import lost_with_most, read_labels, strength
 from .notes import FewerClusters, NotConverged, Note
 from .validate import as_numbers, noted_names
 
 
+@dataclass(eq=False, repr=False)
 class Factorization(Clusterer):
     """What WNMF, ONMF, SemiNMF, GNMF and RMNMF share.
 
@@ -45,44 +47,22 @@ class Factorization(Clusterer):
     orthogonal: ClassVar[bool] = False
     degree: ClassVar[int] = 2
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "labels": [StrOptions({"argmax", "kmeans"})],
         "init": [StrOptions({"random", "kmeans"}), tuple, list],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
     }
 
-    components_: Array
-    _unit: float
-    _reading: Reading
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        labels: str = "argmax",
-        init: Any = "kmeans",
-        n_init: int = 10,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.labels = labels
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    n_clusters: int = 8
+    _: KW_ONLY
+    labels: str = "argmax"
+    init: Any = "kmeans"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.

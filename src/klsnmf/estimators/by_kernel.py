@@ -13,14 +13,11 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
@@ -31,12 +28,11 @@ from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence, gather
-from ..kernels.functions import KERNELS
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.samples import here
 from ..kernels.scaling import choose_row_norm, unit_of, unit_rows
 from ..kernels.similarity import Similarity, View
-from ..kernels.workers import DaskClient, RemoteSamples, locate
+from ..kernels.workers import RemoteSamples, locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.loop import Journal, solve
@@ -65,35 +61,6 @@ _PRECISE = 2**26
 
 #: n_init="auto" where all starts are fitted to the end.
 AUTO_STARTS = 8
-
-#: What the parameters of these methods may be; each method has some of them.
-CONSTRAINTS: dict[str, list[Any]] = {
-    "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-    "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, list, tuple],
-    "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-    "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
-    "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto", "unweighed"})],
-    "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
-    "max_memory": [Interval(Real, 0, None, closed="neither"), None],
-    "row_norm": [StrOptions({"l2", "auto"}), None],
-    "graph_weight": [Interval(Real, 0, None, closed="left")],
-    "graph_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like", "sparse matrix"],
-    "orthogonal": ["boolean"],
-    "solver": [StrOptions({"paper", "soft", "exact", "auto"})],
-    "labels": [StrOptions({"argmax", "kmeans"})],
-    "init": [StrOptions({"random", "kmeans", "spectral", "auto"}), tuple, list],
-    "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "regroup": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
-    "engine": [DaskClient(), None],
-    "verbose": ["verbose"],
-    "callback": [callable, None],
-    "checkpoint": [str, os.PathLike, None],
-}
 
 
 @dataclass(frozen=True)
@@ -157,7 +124,6 @@ class KernelClusterer(Clusterer):
     W_: Array
     row_norm_: str | None
     _similarity: Similarity
-    _unit: float
     _new: NewSamples
 
     @abstractmethod
@@ -418,11 +384,6 @@ class KernelClusterer(Clusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._plan().precomputed
         return tags
-
-
-def constraints_of(init: Callable[..., None]) -> dict[str, list[Any]]:
-    """The constraints of the parameters that a constructor has."""
-    return {name: CONSTRAINTS[name] for name in signature(init).parameters if name != "self"}
 
 
 def _scaled(plan: Plan, X: Matrix, row_norm: str | None, unit: float) -> Matrix:

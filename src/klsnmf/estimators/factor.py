@@ -6,14 +6,14 @@ fitted side by side, and the lowest value of the method's own objective kept.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval
 
 from ..core import memory
 from ..core.arrays import to_host
@@ -29,7 +29,6 @@ from ..models.nmf import NMF, WeightedNMF
 from ..models.onmf import OrthogonalNMF
 from ..models.rmnmf import RobustNMF
 from ..models.semi_nmf import SemiNonnegative
-from ..solve.solution import Callback
 from .by_factors import Factorization, nearest_mixtures
 from .callbacks import fit_task
 from .validate import has_gaps
@@ -224,47 +223,13 @@ class SemiNMF(Factorization):
         return SemiNonnegative(Data(X)), X
 
 
+@dataclass(eq=False, repr=False)
 class GraphFactorization(Factorization):
     """What GNMF and RMNMF share: a graph of the samples, and its weight."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Factorization._parameter_constraints,
-        "graph_weight": [Interval(Real, 0, None, closed="left")],
-        "graph_neighbors": [
-            Interval(Integral, 1, None, closed="left"),
-            "array-like",
-            "sparse matrix",
-        ],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        graph_weight: float = 1.0,
-        graph_neighbors: Any = 5,
-        labels: str = "argmax",
-        init: Any = "kmeans",
-        n_init: int = 10,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            labels=labels,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.graph_weight = graph_weight
-        self.graph_neighbors = graph_neighbors
+    _: KW_ONLY
+    graph_weight: float = 1.0
+    graph_neighbors: Any = 5
 
     def _graph(self, X: Matrix) -> Graph:
         if isinstance(self.graph_neighbors, Integral):
@@ -305,6 +270,7 @@ class GNMF(GraphFactorization):
         return GraphNMF(Data(X), self._graph(X), float(self.graph_weight)), X
 
 
+@dataclass(eq=False, repr=False)
 class RMNMF(GraphFactorization):
     """Robust manifold nonnegative matrix factorization (RMNMF), for data with outliers.
 
@@ -341,34 +307,8 @@ class RMNMF(GraphFactorization):
     orthogonal = True
     degree = 1
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        graph_weight: float = 1.0,
-        graph_neighbors: Any = 5,
-        labels: str = "argmax",
-        init: Any = "kmeans",
-        n_init: int = 10,
-        max_iter: int = 3000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            graph_weight=graph_weight,
-            graph_neighbors=graph_neighbors,
-            labels=labels,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-            callback=callback,
-        )
+    _: KW_ONLY
+    max_iter: int = 3000
 
     def _unit_of(self, X: Matrix) -> float:
         """The power of two next to the median length of samples: 1/μ, at first 1, cuts errors.

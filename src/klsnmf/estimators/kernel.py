@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,15 +16,14 @@ from ..models.new_samples import NewSamples
 from ..solve.phases import Phase
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution
-from .by_kernel import KernelClusterer, Plan, constraints_of
-from .labels import Reading, lost_with_most, nearness, read_labels, strength
+from .by_kernel import KernelClusterer, Plan
+from .labels import lost_with_most, nearness, read_labels, strength
 
 
 class KernelFactorization(KernelClusterer):
     """What CNMF and KNMF share: how labels are read from G."""
 
     labels: str
-    _reading: Reading
 
     def _labels_of(self, solution: Solution) -> Labels:
         G = solution.factors["G"]
@@ -42,6 +41,7 @@ class KernelFactorization(KernelClusterer):
         return self._reading.scores(rows, rows)
 
 
+@dataclass(eq=False, repr=False)
 class CNMF(KernelFactorization):
     """Convex nonnegative matrix factorization (CNMF), for data of any sign.
 
@@ -79,37 +79,23 @@ class CNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        row_norm: str | None = "auto",
-        labels: str = "argmax",
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.row_norm = row_norm
-        self.labels = labels
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+    n_clusters: int = 8
+    _: KW_ONLY
+    row_norm: str | None = "auto"
+    labels: str = "argmax"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def _plan(self) -> Plan:
         return Plan(KernelSettings("linear", gram="samples", verbose=self.verbose), run=raced)
 
 
+@dataclass(eq=False, repr=False)
 class KNMF(KernelFactorization):
     """Kernel convex nonnegative matrix factorization (KNMF).
 
@@ -136,45 +122,27 @@ class KNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "self-tuning",
-        radius: float | str = "auto",
-        n_neighbors: int | str | None = "auto",
-        diffusion: int | str = "auto",
-        row_norm: str | None = "auto",
-        labels: str = "argmax",
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.radius = radius
-        self.n_neighbors = n_neighbors
-        self.diffusion = diffusion
-        self.row_norm = row_norm
-        self.labels = labels
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: Any = "self-tuning"
+    radius: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
+    diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    labels: str = "argmax"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def _plan(self) -> Plan:
         return Plan(_kernel_of(self), run=raced)
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(KernelClusterer):
     """k-means in the space of a kernel.
 
@@ -199,38 +167,20 @@ class KernelKMeans(KernelClusterer):
         As in :class:`KLSNMF`. Rows of ``G_`` have one entry that is not zero.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "self-tuning",
-        radius: float | str = "auto",
-        n_neighbors: int | str | None = "auto",
-        diffusion: int | str = "auto",
-        row_norm: str | None = "auto",
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.radius = radius
-        self.n_neighbors = n_neighbors
-        self.diffusion = diffusion
-        self.row_norm = row_norm
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: Any = "self-tuning"
+    radius: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
+    diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def _plan(self) -> Plan:
         return Plan(_kernel_of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
 from ..solve.solution import Callback
-from .by_kernel import KernelClusterer, Plan, constraints_of
+from .by_kernel import KernelClusterer, Plan
 
 
+@dataclass(eq=False, repr=False)
 class KLSNMF(KernelClusterer):
     """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
 
@@ -148,58 +150,30 @@ class KLSNMF(KernelClusterer):
     (1797,)
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        lam: float | str = "auto",
-        kernel: Any = "self-tuning",
-        radius: float | str = "auto",
-        n_neighbors: int | str | None = "auto",
-        neighbor_search: str = "auto",
-        diffusion: int | str = "auto",
-        gram: str = "auto",
-        max_memory: float | None = None,
-        row_norm: str | None = "auto",
-        graph_weight: float = 0.0,
-        graph_neighbors: Any = 5,
-        solver: str = "auto",
-        init: Any = "auto",
-        n_init: int | str = "auto",
-        regroup: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        engine: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lam = lam
-        self.kernel = kernel
-        self.radius = radius
-        self.n_neighbors = n_neighbors
-        self.neighbor_search = neighbor_search
-        self.diffusion = diffusion
-        self.gram = gram
-        self.max_memory = max_memory
-        self.row_norm = row_norm
-        self.graph_weight = graph_weight
-        self.graph_neighbors = graph_neighbors
-        self.solver = solver
-        self.init = init
-        self.n_init = n_init
-        self.regroup = regroup
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.engine = engine
-        self.verbose = verbose
-        self.callback = callback
-        self.checkpoint = checkpoint
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    lam: float | str = "auto"
+    kernel: Any = "self-tuning"
+    radius: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
+    neighbor_search: str = "auto"
+    diffusion: int | str = "auto"
+    gram: str = "auto"
+    max_memory: float | None = None
+    row_norm: str | None = "auto"
+    graph_weight: float = 0.0
+    graph_neighbors: Any = 5
+    solver: str = "auto"
+    init: Any = "auto"
+    n_init: int | str = "auto"
+    regroup: bool = True
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: Any = None
+    engine: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     _on_devices = True
 
@@ -217,63 +191,15 @@ class KLSNMF(KernelClusterer):
         return Plan.of(self, kernel, orthogonal=True)
 
 
+@dataclass(eq=False, repr=False)
 class GLSNMF(KLSNMF):
     """KLS-NMF with a graph term: :class:`KLSNMF` with ``graph_weight=1`` unless told otherwise."""
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        lam: float | str = "auto",
-        kernel: Any = "self-tuning",
-        radius: float | str = "auto",
-        n_neighbors: int | str | None = "auto",
-        neighbor_search: str = "auto",
-        diffusion: int | str = "auto",
-        gram: str = "auto",
-        max_memory: float | None = None,
-        row_norm: str | None = "auto",
-        graph_weight: float = 1.0,
-        graph_neighbors: Any = 5,
-        solver: str = "auto",
-        init: Any = "auto",
-        n_init: int | str = "auto",
-        regroup: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        engine: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            lam=lam,
-            kernel=kernel,
-            radius=radius,
-            n_neighbors=n_neighbors,
-            neighbor_search=neighbor_search,
-            diffusion=diffusion,
-            gram=gram,
-            max_memory=max_memory,
-            row_norm=row_norm,
-            graph_weight=graph_weight,
-            graph_neighbors=graph_neighbors,
-            solver=solver,
-            init=init,
-            n_init=n_init,
-            regroup=regroup,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            engine=engine,
-            verbose=verbose,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
+    _: KW_ONLY
+    graph_weight: float = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class LSNMF(KernelClusterer):
     """Nonnegative matrix factorization with local similarity learning (LS-NMF).
 
@@ -297,50 +223,26 @@ class LSNMF(KernelClusterer):
         As in :class:`KLSNMF`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        orthogonal: bool = True,
-        lam: float | str = "auto",
-        n_neighbors: int | str | None = "auto",
-        diffusion: int | str = "auto",
-        row_norm: str | None = "auto",
-        graph_weight: float = 0.0,
-        graph_neighbors: Any = 5,
-        solver: str = "auto",
-        init: Any = "auto",
-        n_init: int | str = "auto",
-        regroup: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        engine: Any = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.orthogonal = orthogonal
-        self.lam = lam
-        self.n_neighbors = n_neighbors
-        self.diffusion = diffusion
-        self.row_norm = row_norm
-        self.graph_weight = graph_weight
-        self.graph_neighbors = graph_neighbors
-        self.solver = solver
-        self.init = init
-        self.n_init = n_init
-        self.regroup = regroup
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.engine = engine
-        self.verbose = verbose
-        self.callback = callback
-        self.checkpoint = checkpoint
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints_of(__init__)
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    orthogonal: bool = True
+    lam: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
+    diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    graph_weight: float = 0.0
+    graph_neighbors: Any = 5
+    solver: str = "auto"
+    init: Any = "auto"
+    n_init: int | str = "auto"
+    regroup: bool = True
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: Any = None
+    engine: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
     _on_devices = True
 

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import os
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ..core import arrays
 from ..core.arrays import require_same_place, to_host
 from ..core.types import Array, Matrix
 from ..grams.base import Gram
+from ..kernels.functions import KERNELS
+from ..kernels.workers import DaskClient
+
+#: What parameters may be, by name; each method has some of them.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    "kernel": [StrOptions({*KERNELS, "precomputed"}), callable, list, tuple],
+    "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+    "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
+    "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto", "unweighed"})],
+    "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
+    "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+    "row_norm": [StrOptions({"l2", "auto"}), None],
+    "graph_weight": [Interval(Real, 0, None, closed="left")],
+    "graph_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like", "sparse matrix"],
+    "orthogonal": ["boolean"],
+    "solver": [StrOptions({"paper", "soft", "exact", "auto"})],
+    "labels": [StrOptions({"argmax", "kmeans"})],
+    "init": [StrOptions({"random", "kmeans", "spectral", "auto"}), tuple, list],
+    "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "regroup": ["boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+    "engine": [DaskClient(), None],
+    "verbose": ["verbose"],
+    "callback": [callable, None],
+    "checkpoint": [str, os.PathLike, None],
+}
 
 
 def as_numbers(
