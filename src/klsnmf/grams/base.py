@@ -75,6 +75,15 @@ class Operator(ABC):
         return out[0]
 
 
+class Weights(Operator):
+    """The symmetric weights A ≥ 0 of a graph of n samples."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Array:  # (n, 1)
+        """The sums of the rows of A."""
+
+
 class Gram(Operator):
     """A symmetric kernel matrix K.
 

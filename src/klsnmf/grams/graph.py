@@ -8,11 +8,12 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..core.types import Array
+from .base import Weights
 from .device import DeviceGram
 from .sparse import SparseGram
 
 
-class Graph(SparseGram):
+class Graph(SparseGram, Weights):
     """The symmetric weights A ≥ 0 of a graph, and its degrees."""
 
     @cached_property
@@ -23,7 +24,7 @@ class Graph(SparseGram):
         return Graph(self.K.astype(np.float32, copy=False))
 
 
-class DeviceGraph(DeviceGram):
+class DeviceGraph(DeviceGram, Weights):
     """The same as an array on a device."""
 
     @cached_property
