@@ -55,11 +55,14 @@ class Archive:
         "klsnmf" and that name
     version : files of other versions are refused
     records : dataclasses and enumerations that may be in a file
+    **older : what stands for records that only older files have
     """
 
-    def __init__(self, entry: str, version: int, *records: type) -> None:
+    def __init__(
+        self, entry: str, version: int, *records: type, **older: Callable[..., Any]
+    ) -> None:
         self.entry, self.version = entry, version
-        self.records: Mapping[str, Any] = {record.__name__: record for record in records}
+        self.records: Mapping[str, Any] = {record.__name__: record for record in records} | older
 
     @property
     def _heading(self) -> dict[str, Any]:

@@ -139,6 +139,15 @@ class Data(Operator):
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
 
+class Weights(Operator):
+    """The symmetric weights A ≥ 0 of a graph of n samples."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Array:  # (n, 1)
+        """The sums of the rows of A."""
+
+
 class Gram(Operator):
     """A symmetric kernel matrix K.
 

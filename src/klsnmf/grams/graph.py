@@ -11,11 +11,11 @@ from scipy import sparse
 from ..core.arrays import cast, namespace, on_host
 from ..core.types import Array, Matrix
 from .array import DenseGram
-from .base import Gram, Operator
+from .base import Gram, Weights
 from .sparse import SparseGram
 
 
-class Graph(Operator):
+class Graph(Weights):
     """The symmetric weights A of a graph of n samples, in CSR form or an array on a device."""
 
     def __init__(self, A: Matrix) -> None:

@@ -37,8 +37,7 @@ from ..core.arithmetic import (
 )
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
-from ..grams.base import Gram, Operator
-from ..grams.graph import Graph
+from ..grams.base import Gram, Operator, Weights
 from .base import Model, State
 
 
@@ -56,7 +55,7 @@ class LocalSimilarity(Model):
     K: Gram
     lam: float
     step: Step
-    graph: Graph | None = None
+    graph: Weights | None = None
     gamma: float = 0.0
 
     factors = ("W", "G")

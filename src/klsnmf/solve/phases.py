@@ -12,8 +12,7 @@ import numpy as np
 
 from ..core.arrays import namespace, to_host
 from ..core.types import Array
-from ..grams.base import Gram
-from ..grams.graph import Graph
+from ..grams.base import Gram, Weights
 from ..models.base import Model
 from ..models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity, Step
 from .loop import NO_JOURNAL, Journal, solve
@@ -52,7 +51,7 @@ def choose_phases(
     K: Gram,
     *,
     orthogonal: bool,
-    graph: Graph | None,
+    graph: Weights | None,
     graph_weight: float,
 ) -> list[Phase]:
     """The steps that a solver takes, one kind after the other."""
