@@ -136,7 +136,7 @@ def test_a_precomputed_kernel_of_uneven_diagonal_knows_its_samples_again(form):
     X = 5 * np.eye(3, 6)[np.arange(60) % 3] + rng.random((60, 6)) * rng.uniform(0.2, 4, (60, 1))
     K = X @ X.T
     model = KLSNMF(3, kernel="precomputed", lam=0.05, random_state=0, max_iter=2000).fit(form(K))
-    np.testing.assert_allclose(model._kernel.cross(form(K))[1], np.diag(K), rtol=1e-12)
+    np.testing.assert_allclose(model._kernel.rows(form(K))[1], np.diag(K), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(form(K)), model.labels_)
 
 

@@ -85,12 +85,12 @@ def test_the_default_walks_along_weighed_links():
     X = unit_rows(load_digits().data[:120] + 1e-3 * rng.random((120, 64)))  # no two equally far
     K = naive_kernels.self_tuning(X, 6)
     model = KLSNMF(10, row_norm=None, random_state=0).fit(X)
-    k, _ = model._kernel.base.cross(X)
+    k, _ = model._kernel.base.rows(X)
     np.testing.assert_allclose(k.toarray(), naive.weighed(K, K), atol=1e-12)
     # A number of steps is a number of steps: K and nothing else.
     for diffusion in (4, "unweighed"):
         plain = KLSNMF(10, row_norm=None, diffusion=diffusion, random_state=0).fit(X)
-        np.testing.assert_allclose(plain._kernel.base.cross(X)[0].toarray(), K, atol=1e-12)
+        np.testing.assert_allclose(plain._kernel.base.rows(X)[0].toarray(), K, atol=1e-12)
 
 
 def bridged(seed, size=60, bridges=25):

@@ -74,6 +74,8 @@ def centred(X: Matrix, about: Matrix) -> Matrix:  # (m, p), (n, p) -> (m, p)
 def all_distances(X: Matrix, Y: Matrix) -> Array:  # (m, p), (n, p) -> (m, n)
     """Squared distances between all samples of X and of Y, both ``centred`` alike."""
     if on_host(X):
+        if not X.shape[0]:  # which scikit-learn refuses
+            return np.empty((0, Y.shape[0]), X.dtype)
         return np.asarray(euclidean_distances(X, None if Y is X else Y, squared=True))
     xp = namespace(X)
     sums = row_lengths(X)[:, None] + row_lengths(Y)

@@ -172,9 +172,9 @@ class GivenKernel(Kernel):
         return called(self.profile, X, Y)[i, j]
 
     def own(self, X: Matrix) -> Array:
-        each = [X[i : i + 1, :] for i in range(X.shape[0])] or [X]
+        each = (X[i : i + 1, :] for i in range(X.shape[0]))
         found = [called(self.profile, x, x)[:, 0] for x in each]
-        return namespace(found[0]).concat(found)
+        return namespace(X).concat([zeros(0, X), *found])
 
     def matrix(self, X: Matrix, r: Array) -> Array:
         K = called(self.profile, X, X)
