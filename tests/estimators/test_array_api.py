@@ -56,12 +56,12 @@ def away(A):
 def assert_same(there, here, X, rtol=1e-8):
     """A model fitted to X away says the same as one fitted here, where it was fitted."""
     new = away(X)
-    arrays = {name: getattr(there, name) for name in ("labels_", "W_", "G_", "components_")}
-    arrays |= {"predict": there.predict(new), "transform": there.transform(new)}
-    for name, array in arrays.items():
+    shown = {name: getattr(there, name) for name in ("labels_", "W_", "G_", "components_")}
+    shown |= {"predict": there.predict(new), "transform": there.transform(new)}
+    for name, array in shown.items():
         assert array.device == AWAY, name
     twins = {"predict": here.predict(X), "transform": here.transform(X)}
-    for name, array in arrays.items():
+    for name, array in shown.items():
         expected = twins[name] if name in twins else getattr(here, name)
         scale = np.abs(expected).max()
         found = arrays.to_host(array)

@@ -137,6 +137,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
             self.max_memory,
             self.neighbor_search,
             self.verbose,
+            self._workers,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -185,7 +186,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         k, evidence = self._count(samples, unit)
         if X.shape[0] < k:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
-        views = self._settings().views(samples, unit, k, local=local, workers=self._workers)
+        views = self._settings().views(samples, unit, k, local=local)
         precise = self._for_starts(X, samples, row_norm, unit)
         mixture = self._mixture(views, k)
         for _ in range(ROUNDS):
@@ -260,7 +261,7 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         return evidence.chosen, evidence
 
     def _weigh(self, X: Matrix, unit: float) -> Evidence:
-        views = self._settings().views(X, unit, None, local=False, workers=self._workers)
+        views = self._settings().views(X, unit, None, local=False)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         scales = [view.base.shape[0] / view.base.trace for view in views]
         base = (

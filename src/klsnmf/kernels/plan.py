@@ -187,17 +187,13 @@ def choose_search(
 ) -> tuple[bool, bool, str]:
     """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
     n, p = shape
+    exactly = "neighbours, where needed, found exactly"
     if workers and search != "approximate":
         if p >= _BRUTE_FEATURES:
-            return False, True, "neighbours, where needed, found exactly, by the workers"
-        return (
-            False,
-            False,
-            (
-                "neighbours, where needed, found exactly, here: with fewer than "
-                f"{_BRUTE_FEATURES} features one tree is faster than workers that compare parts"
-            ),
-        )
+            return False, True, f"{exactly}, by the workers"
+        few = f"with fewer than {_BRUTE_FEATURES} features"
+        how = f"{exactly}, here: {few} one tree is faster than workers that compare parts"
+        return False, False, how
     installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
     if search == "approximate" and not installed:
@@ -208,15 +204,11 @@ def choose_search(
     if search == "approximate" or (search == "auto" and large and installed):
         return True, False, "neighbours found approximately, by pynndescent"
     if search == "auto" and large:
-        return (
-            False,
-            False,
-            (
-                'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
-                "approximate search"
-            ),
+        exactly = (
+            'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
+            "approximate search"
         )
-    return False, False, "neighbours, where needed, found exactly"
+    return False, False, exactly
 
 
 def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None) -> Plan:
