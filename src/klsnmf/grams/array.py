@@ -23,7 +23,7 @@ from ..core.arrays import (
 )
 from ..core.products import times
 from ..core.types import Array
-from .base import Gram, inverse_root
+from .base import Gram, fits_single_precision, inverse_root
 
 #: What to do where K fits, and K⁺ beside it does not.
 _FEWER = (
@@ -101,9 +101,8 @@ class DenseGram(Gram):
         return float(self.shape[0]) ** 2 * self.dtype.itemsize
 
     def in_single_precision(self) -> DenseGram:
-        """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
-        moderate = 1e-6 < self.largest < 1e6
-        if self.dtype == np.float32 or not moderate or self.mean >= 0.98 * self.largest:
+        """Itself where float32 would lose too much, or has no room."""
+        if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean):
             return self
         if not memory.fits(self._bytes / 2, free=free_memory(self.K)):
             return self

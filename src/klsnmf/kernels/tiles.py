@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..core.types import Array, Matrix
+from ..grams.base import fits_single_precision
 from ..grams.low_rank import LowRankGram
 from .functions import Kernel
 
@@ -102,8 +103,7 @@ class KernelTiles:
         return replace(self, cut=True)
 
     def in_single_precision(self) -> KernelTiles:
-        moderate = 1e-6 < self.largest < 1e6
-        if self.dtype == np.float32 or not moderate or self.mean() > 0.98 * self.largest:
+        if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean()):
             return self
         return replace(self, dtype=np.dtype(np.float32))
 
