@@ -10,6 +10,9 @@ from scipy import sparse
 from ..core.types import Array, Matrix
 from .base import Data, Gram, fits_single_precision
 
+#: Samples that stand for all where a kernel is approximated.
+LANDMARKS = 500
+
 #: Numbers of a stack that are worked on together.
 _NUMBERS = 2**20
 

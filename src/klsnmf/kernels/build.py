@@ -32,7 +32,7 @@ from .neighbors import (
     symmetric,
     undirected_pairs,
 )
-from .plan import Plan, choose_search, make_plan, plan_there
+from .plan import Plan, choose_search, make_plan, plan_there, require_memory
 from .similarity import (
     DiffusedKernel,
     FittedKernel,
@@ -146,7 +146,7 @@ class KernelSettings:
             )
         if not arrays.follows_lists(base.diagonal):
             remedy = "Set diffusion=0, or fit a part of the rows."
-            arrays.require_memory(base.entries(), 7, "Diffusion", remedy)
+            require_memory(base.entries(), 7, "Diffusion", remedy)
         first: Similarity = fitted
         if steps == "auto" and fitted.n_neighbors is not None:
             base, links = weigh_links(base)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import memory
-from ..core.arrays import place, require_memory
+from ..core import arrays, memory
+from ..grams.low_rank import LANDMARKS
 from .functions import kernel_of
-from .tiles import LANDMARKS
 
 #: Beyond this many samples all pairs take too long, product after product.
 _MOST_TILED = 100_000
@@ -121,8 +120,8 @@ def make_plan(
     gram = "auto" if gram == "samples" else gram
     if room is not None:
         return Plan("distributed", *search, (require_on_workers(n, itemsize, room), how))
-    arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
-    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, arrays, exact=cost < 1)
+    copies = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, copies, exact=cost < 1)
     return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
 
 
@@ -132,7 +131,7 @@ def _choose_gram(
     kernel: Any,
     gram: str,
     max_memory: float | None,
-    arrays: float,
+    copies: float,
     *,
     exact: bool,
 ) -> tuple[str, str]:
@@ -144,7 +143,7 @@ def _choose_gram(
         raise ValueError(
             f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
         )
-    room = memory.fits(size, max_memory) and memory.fits(arrays * size)
+    room = memory.fits(size, max_memory) and memory.fits(copies * size)
     if gram == "dense" or only_array or (gram == "auto" and room):
         memory.require(
             size,
@@ -216,12 +215,25 @@ def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None
     for name, value in (("gram", gram), ("neighbor_search", neighbor_search)):
         if value in ("tiled", "low-rank", "approximate"):
             raise ValueError(
-                f"{name}={value!r} is for samples on the host, and X is {place(X)}: "
+                f"{name}={value!r} is for samples on the host, and X is {arrays.place(X)}: "
                 f'set {name}="auto", or give X as a numpy array.'
             )
     remedy = (
         "On a device it is held as an array: fit a part of the rows, or give X as a numpy array."
     )
     size = require_memory(X, 1, "The kernel matrix", remedy, max_memory)
-    what = f"dense kernel, an array of {size:.2g} GB, where X is: {place(X)}"
+    what = f"dense kernel, an array of {size:.2g} GB, where X is: {arrays.place(X)}"
     return Plan("blocks", False, False, (what,), max_memory)
+
+
+def require_memory(
+    home: Any, count: int, what: str, remedy: str, limit: float | None = None
+) -> float:
+    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
+
+    There are n rows in ``home``, on the device.
+    """
+    n = home.shape[0]
+    size = count * float(n) ** 2 * arrays.precision(home).itemsize
+    memory.require(size, f"{what} of {n} samples", remedy, limit, free=arrays.free_memory(home))
+    return size / 1e9

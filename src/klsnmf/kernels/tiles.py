@@ -11,14 +11,13 @@ from scipy import linalg, sparse
 
 from ..core.types import Array, Matrix
 from ..grams.base import fits_single_precision
-from ..grams.low_rank import LowRankGram
+from ..grams.low_rank import LANDMARKS, LowRankGram
 from .functions import Kernel
 
 #: Where d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
 _PRECISION = 1e-4
 
-#: Samples that stand for all in a low-rank kernel, and rows computed together.
-LANDMARKS = 500
+#: Rows computed together.
 _ROWS = 2**14
 
 
