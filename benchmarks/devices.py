@@ -13,7 +13,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from klsnmf.grams.array import DenseGram, DeviceGram
+from klsnmf.grams.array import DenseGram
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, LocalSimilarity, Step
 from klsnmf.solve.loop import solve
 from klsnmf.solve.starts import random_factors
@@ -41,7 +41,7 @@ def run(device: str, threads: int) -> list[str]:
     import torch
 
     K = kernel_matrix(SAMPLES)
-    grams = DenseGram(K), DeviceGram(torch.asarray(K, device=device))
+    grams = DenseGram(K), DenseGram(torch.asarray(K, device=device))
     lines = [
         f"n = {SAMPLES}, k = {CLUSTERS}, float32, {threads} thread(s), torch {torch.__version__} "
         f"on {device!r}, numpy {np.__version__}; milliseconds an iteration, the median of {TURNS}",

@@ -430,7 +430,7 @@ def test_gnmf_does_not_drift():
     """The trap: with free columns of F the graph term drives G to zero, and clusters with it."""
     X, y = load_digits(n_class=5, return_X_y=True)
     X, y = normalize(X[:300]), y[:300]
-    A, alpha = binary_graph(X, 5).K.toarray(), 10.0
+    A, alpha = binary_graph(X, 5).weights.K.toarray(), 10.0
     labels = KMeans(5, n_init=1, random_state=0).fit(X).labels_
     onehot = np.eye(5)[labels]
     G, F = onehot + 0.2, X.T @ onehot / onehot.sum(axis=0)

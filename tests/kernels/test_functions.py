@@ -104,7 +104,7 @@ def test_neighbours_are_the_nearest(X):
 
 
 def test_binary_graph(X):
-    A = dense(binary_graph(X, 3))
+    A = dense(binary_graph(X, 3).weights)
     np.testing.assert_array_equal(A, A.T)
     assert set(np.unique(A)) == {0, 1}
     assert (A.sum(axis=1) >= 3).all()

@@ -20,8 +20,6 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_array, validate_data
 
-from . import memory
-
 #: Libraries whose arrays can be written to in place, as the solver does. Arrays of others are
 #: converted to numpy's, as everywhere in scikit-learn.
 LIBRARIES = frozenset({"array_api_strict", "cupy", "torch"})
@@ -332,23 +330,10 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def require_memory(
-    home: Any, arrays: int, what: str, remedy: str, limit: float | None = None
-) -> float:
-    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
-
-    There are n rows in ``home``, on the device.
-    """
-    n = home.shape[0]
-    size = arrays * float(n) ** 2 * precision(home).itemsize
-    memory.require(size, f"{what} of {n} samples", remedy, limit, free=free_memory(home))
-    return size / 1e9
-
-
 def free_memory(home: Any) -> int | None:
-    """Bytes that are free on the device; those of the host where the device does not tell."""
+    """Bytes that are free on the device; None where it is the host's memory, or does not tell."""
     if _library(home) == "torch" and home.device.type == "cuda":
         return int(namespace(home).cuda.mem_get_info(home.device)[0])
     if _library(home) == "cupy":
         return int(home.device.mem_info[0])
-    return memory.available()
+    return None

@@ -11,12 +11,15 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .arrays import in_best_type, namespace, on_host
+from .arrays import in_best_type, namespace, on_host, slices
 from .threads import allowed_threads, side_by_side
 from .types import Array, Matrix
 
 #: A thread more is worth its start for this many products of two numbers, about a millisecond.
 _PRODUCTS_PER_THREAD = 5e6
+
+#: Entries of a matrix that are looked at together.
+_LOOK = 2**20
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
@@ -74,6 +77,8 @@ def centred(X: Matrix, about: Matrix) -> Matrix:  # (m, p), (n, p) -> (m, p)
 def all_distances(X: Matrix, Y: Matrix) -> Array:  # (m, p), (n, p) -> (m, n)
     """Squared distances between all samples of X and of Y, both ``centred`` alike."""
     if on_host(X):
+        if not X.shape[0]:  # which scikit-learn refuses
+            return np.empty((0, Y.shape[0]), X.dtype)
         return np.asarray(euclidean_distances(X, None if Y is X else Y, squared=True))
     xp = namespace(X)
     sums = row_lengths(X)[:, None] + row_lengths(Y)
@@ -139,6 +144,19 @@ def largest_entry(X: Matrix) -> float:
     values = X.data if sparse.issparse(X) else X
     most = float(np.fmax.reduce(values, axis=None, initial=0))  # fmax and fmin pass over NaN
     return max(most, -float(np.fmin.reduce(values, axis=None, initial=0)))
+
+
+def asymmetry(K: Array) -> float:
+    """The largest |K_ij - K_ji| relative to the largest |K_ij|, without an array of K's size."""
+    xp, n = namespace(K), K.shape[0]
+    largest = max(-float(xp.min(K)), float(xp.max(K)))
+    parts = (K[rows, :] - K[:, rows].T for rows in slices(n, _LOOK // n))
+    return max(float(xp.max(xp.abs(part))) for part in parts) / largest if largest else 0.0
+
+
+def step(S: Any, V: Array) -> Array:  # (n, n), (n, k) -> (n, k)
+    """SV, for a matrix or what is known by its products."""
+    return times(S, V) if sparse.issparse(S) else S @ V
 
 
 def in_units(X: Matrix, unit: float) -> Matrix:

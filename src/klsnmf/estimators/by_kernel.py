@@ -11,7 +11,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.samples import here
 from ..kernels.scaling import choose_row_norm, unit_of, unit_rows
 from ..kernels.similarity import Similarity, View
-from ..kernels.workers import RemoteSamples, locate
+from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.loop import Journal, solve
@@ -111,7 +111,7 @@ class Samples:
     scaled: Matrix
     row_norm: str | None
     unit: float
-    workers: RemoteSamples | None
+    settings: KernelSettings  # with the workers that have the samples too
     names: dict[str, Any]  # what scikit-learn notes of X
 
 
@@ -140,9 +140,7 @@ class KernelClusterer(Clusterer):
         with journal_of(estimators, samples.X, plan.checkpoint) as journal:
             k, evidence = self._count(plan, samples)
             local = any(each.lam != 0 for each in plans)
-            views = plan.kernel.views(
-                samples.scaled, samples.unit, k, local=local, workers=samples.workers
-            )
+            views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
             for_starts = self._for_starts(plan, samples)
             mixture = Mixture(views, k, check_random_state(self.random_state))
             for _ in range(ROUNDS):
@@ -174,8 +172,9 @@ class KernelClusterer(Clusterer):
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
         unit = 1.0 if row_norm == "l2" else unit_of(X, plan.kernel.kernel)
         workers = None if send is None else send(X, row_norm, unit)
+        settings = replace(plan.kernel, workers=workers)
         scaled = _scaled(plan, X, row_norm, unit)
-        return Samples(X, scaled, row_norm, unit, workers, noted_names(seen))
+        return Samples(X, scaled, row_norm, unit, settings, noted_names(seen))
 
     def _count(self, plan: Plan, samples: Samples) -> tuple[int, Evidence | None]:
         """The number of clusters, and the evidence for it if it was not given."""
@@ -188,9 +187,7 @@ class KernelClusterer(Clusterer):
 
     def _weigh(self, plan: Plan, samples: Samples) -> Evidence:
         # Weights cannot be learned without a number of clusters: kernels count alike here.
-        views = plan.kernel.views(
-            samples.scaled, samples.unit, None, local=False, workers=samples.workers
-        )
+        views = samples.settings.views(samples.scaled, samples.unit, None, local=False)
         return gather(evenly_mixed(views), check_random_state(self.random_state))
 
     def _for_starts(self, plan: Plan, samples: Samples) -> Matrix | None:

@@ -21,9 +21,9 @@ from ..core.arrays import (
     slices,
     to_host,
 )
-from ..core.products import times
+from ..core.products import asymmetry, times
 from ..core.types import Array
-from .base import Gram, inverse_root
+from .base import Gram, fits_single_precision, inverse_root
 
 #: What to do where K fits, and K⁺ beside it does not.
 _FEWER = (
@@ -101,9 +101,8 @@ class DenseGram(Gram):
         return float(self.shape[0]) ** 2 * self.dtype.itemsize
 
     def in_single_precision(self) -> DenseGram:
-        """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
-        moderate = 1e-6 < self.largest < 1e6
-        if self.dtype == np.float32 or not moderate or self.mean >= 0.98 * self.largest:
+        """Itself where float32 would lose too much, or has no room."""
+        if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean):
             return self
         if not memory.fits(self._bytes / 2, free=free_memory(self.K)):
             return self
@@ -150,10 +149,7 @@ class DenseGram(Gram):
 
     def asymmetry(self) -> float:
         """The largest |K_ij - K_ji| relative to ``largest``."""
-        xp = namespace(self.K)
-        differences = (self.K[rows, :] - self.K[:, rows].T for rows in self._blocks())
-        most = max(float(xp.max(xp.abs(block))) for block in differences)
-        return most / self.largest if self.largest else 0.0
+        return asymmetry(self.K)
 
     def _blocks(self) -> Iterator[slice]:
         return slices(self.shape[0], _BLOCK // self.shape[0])

@@ -282,6 +282,11 @@ def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
     return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
 
 
+def fits_single_precision(largest: float, mean: float) -> bool:
+    """Whether float32 loses little: numbers are not far from 1, nor all nearly the same."""
+    return 1e-6 < largest < 1e6 and mean < 0.98 * largest
+
+
 def column_sums(V: Array) -> Array:  # (n, k) -> (k,)
     """1ᵀV, some rows at a time where columns are not contiguous: faster, and more precise."""
     if not on_host(V):

@@ -16,11 +16,10 @@ from scipy import sparse
 
 from ..core import memory
 from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
-from ..core.products import row_lengths
+from ..core.products import row_lengths, step
 from ..core.types import Array
 from .array import DenseGram
 from .base import Gram, inverse_root, multiply_wide
-from .normalized import step
 from .spectral import (
     ENOUGH,
     FEWEST_STEPS,
@@ -68,8 +67,17 @@ class Diffusion:
     cheaper: ClassVar[bool] = False
 
     def gram(self) -> Gram:
-        """K_t, by products with S."""
-        return DiffusedGram(self)
+        """K_t, by products with S; formed on a device."""
+        if on_host(self.S):
+            return DiffusedGram(self)
+        return self.formed(power(self.S, self.steps // 2))
+
+    def formed(self, half: Any) -> DenseGram:
+        """K_t as an array, from S^(t/2)."""
+        half = self.c * (half.toarray() if sparse.issparse(half) else half)
+        full = without_tiny(half @ half.T)  # no subnormal products later
+        set_diagonal(full, cast(self.c[:, 0] > 0, full.dtype))
+        return DenseGram(full)
 
     def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
@@ -288,13 +296,8 @@ def _lazy(S: Any, degrees: Array, steps: int, diagonal: Array) -> tuple[Gram, Di
 
 
 def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffusion]:
-    """K_t as an array, from S^(t/2)."""
     diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
-    half = diffusion.c * (half.toarray() if sparse.issparse(half) else half)
-    full = half @ half.T
-    full = without_tiny(full)  # no subnormal products later
-    set_diagonal(full, cast(diffusion.c[:, 0] > 0, full.dtype))
-    return DenseGram(full), diffusion
+    return diffusion.formed(half), diffusion
 
 
 def _worth_forming(S: Any, steps: int) -> bool:

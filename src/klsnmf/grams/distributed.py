@@ -20,7 +20,7 @@ import numpy as np
 from ..core import memory
 from ..core.types import Array
 from . import block_tasks
-from .base import Gram
+from .base import Gram, fits_single_precision
 from .block_tasks import Cut
 
 #: Rows of a block; how many blocks there are before they get more rows; the most blocks. All of it
@@ -281,8 +281,7 @@ class DistributedGram(Gram):
 
     def in_single_precision(self) -> DistributedGram:
         """Itself where float32 would lose too much, by the rule for an array, or has no room."""
-        varied = self.mean < 0.98 * self.largest
-        if self.dtype == np.float32 or not varied or not 1e-6 < self.largest < 1e6:
+        if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean):
             return self
         if not self._has_room(np.dtype(np.float32).itemsize):
             return self

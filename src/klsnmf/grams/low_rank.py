@@ -8,7 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Matrix
-from .base import Data, Gram
+from .base import Data, Gram, fits_single_precision
+
+#: Samples that stand for all where a kernel is approximated.
+LANDMARKS = 500
 
 #: Numbers of a stack that are worked on together.
 _NUMBERS = 2**20
@@ -94,8 +97,8 @@ class LowRankGram(Gram):
         return LowRankGram(np.hstack([np.maximum(X, 0), np.maximum(-X, 0)]), diagonal)
 
     def in_single_precision(self) -> LowRankGram:
-        """Itself where float32 would lose too much: numbers far from 1, or all nearly the same."""
-        if not 1e-6 < self.largest < 1e6 or self.mean >= 0.98 * self.largest:
+        """Itself where float32 would lose too much."""
+        if not fits_single_precision(self.largest, self.mean):
             return self
         features = self.features.in_single_precision()
         if features is self.features:

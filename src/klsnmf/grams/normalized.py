@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from ..core.arrays import namespace, on_host
 from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
-from ..core.products import times
 from ..core.types import Array, Matrix
 from .base import Gram, inverse_root
 
 #: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
 _MANY = 4000
-
-
-def step(S: Any, V: Array) -> Array:  # (n, n), (n, k) -> (n, k)
-    """SV."""
-    return times(S, V) if sparse.issparse(S) else S @ V
 
 
 def first_steps(k: Matrix, degrees: Array) -> Matrix:  # (m, n), (n,) -> (m, n)

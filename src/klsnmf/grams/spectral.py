@@ -10,12 +10,11 @@ from scipy import sparse
 
 from ..core import memory
 from ..core.eigenvectors import SPARE, filtered_iteration
-from ..core.products import row_lengths
+from ..core.products import row_lengths, step
 from ..core.threads import threads_for
 from ..core.types import Array
 from .base import Gram, inverse_root
 from .low_rank import LowRankGram
-from .normalized import step
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 #: Spirals of 3000 samples need 65,536; each doubling costs one product, or nothing.

@@ -10,20 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..core import memory
-from ..core.arrays import (
-    cast,
-    device_of,
-    follows_lists,
-    like,
-    mean_entry,
-    namespace,
-    require_memory,
-    require_same_place,
-    set_diagonal,
-    slices,
-    widest,
-)
+from ..core import arrays, memory
 from ..core.products import all_distances, centred, filled_share
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
@@ -45,7 +32,7 @@ from .neighbors import (
     symmetric,
     undirected_pairs,
 )
-from .plan import Plan, choose_search, make_plan, plan_there
+from .plan import Plan, choose_search, make_plan, plan_there, require_memory
 from .similarity import (
     DiffusedKernel,
     FittedKernel,
@@ -57,9 +44,6 @@ from .similarity import (
 from .tiles import KernelTiles, nystrom
 from .workers import RemoteSamples
 
-#: What the samples alone make of a kernel.
-BeforeDiffusion = FittedKernel | PrecomputedKernel
-
 #: Entries of K that are computed together on a device.
 _BLOCK = 2**23
 
@@ -69,7 +53,7 @@ class KernelSettings:
     """The parameters of a kernel and of its matrix, and what they make of samples.
 
     As the parameters of the estimators that have the same names. ``kernel`` may be a list, and
-    ``gram`` may be "samples": see ``make_plan``.
+    ``gram`` may be "samples": see ``make_plan``. ``workers`` have the samples too.
     """
 
     kernel: Any
@@ -80,6 +64,7 @@ class KernelSettings:
     max_memory: float | None = None
     neighbor_search: str = "auto"
     verbose: int = 0
+    workers: RemoteSamples | None = None
 
     @property
     def kernels(self) -> list[Any]:
@@ -96,111 +81,86 @@ class KernelSettings:
                 )
         return list(self.kernel)
 
-    def views(
-        self,
-        X: Matrix,
-        unit: float,
-        k: int | None,
-        *,
-        local: bool,
-        workers: RemoteSamples | None = None,
-    ) -> list[View]:
-        """Each kernel on the samples X, given in this unit; ``workers`` have them too.
+    def views(self, X: Matrix, unit: float, k: int | None, *, local: bool) -> list[View]:
+        """Each kernel on the samples X, given in this unit.
 
         With k = None as far as it does not depend on the number of clusters. ``local`` says
         whether distances are wanted, which must not be negative then.
         """
-        return [
-            replace(self, kernel=kernel)._view(
-                X, unit, k, local=local, workers=workers, alone=len(self.kernels) == 1
-            )
-            for kernel in self.kernels
-        ]
+        return [self._view(kernel, X, unit, k, local) for kernel in self.kernels]
 
     @memory.explained("The kernel matrix", memory.SMALLER_KERNEL)
-    def _view(
-        self,
-        X: Matrix,
-        unit: float,
-        k: int | None,
-        *,
-        local: bool,
-        workers: RemoteSamples | None,
-        alone: bool,
-    ) -> View:
-        base, fitted = self._fit(X, unit, k, workers, alone)
+    def _view(self, kernel: Any, X: Matrix, unit: float, k: int | None, local: bool) -> View:
+        base, fitted = self._fit(kernel, X, unit, k)
         check_gram(base, local=local)
-        if not base.nonnegative and (self.kernel == "precomputed" or callable(self.kernel)):
+        if not base.nonnegative and (kernel == "precomputed" or callable(kernel)):
             check_definite(base)
         return View(base, base, fitted) if k is None else self._diffused(base, fitted, k)
 
     def _fit(
-        self, X: Matrix, unit: float, k: int | None, workers: RemoteSamples | None, alone: bool
-    ) -> tuple[Gram, BeforeDiffusion]:
+        self, kernel: Any, X: Matrix, unit: float, k: int | None
+    ) -> tuple[Gram, FittedKernel | PrecomputedKernel]:
         """The kernel before diffusion."""
-        if self.kernel == "precomputed":
+        if kernel == "precomputed":
             K = precomputed_gram(X)
             return K, PrecomputedKernel(K.diagonal)
         radius = self.radius if self.radius == "auto" else float(self.radius) / unit
         n_neighbors: Any = self.n_neighbors
         if n_neighbors == "auto":
-            sparse = kernel_of(self.kernel).radii == "each" and self.gram == "auto"
+            sparse = kernel_of(kernel).radii == "each" and self.gram == "auto"
             n_neighbors = how_many_neighbors(X.shape[0], k) if sparse else None
-        plan = self._plan(X, n_neighbors, workers, alone)
+        plan = self._plan(kernel, X, n_neighbors)
         if self.verbose:
             print("; ".join(plan.reasons))
-        return fit_kernel(X, self.kernel, radius, n_neighbors, plan, workers)
+        return fit_kernel(X, kernel, radius, n_neighbors, plan, self.workers)
 
-    def _plan(
-        self, X: Matrix, n_neighbors: int | None, workers: RemoteSamples | None, alone: bool
-    ) -> Plan:
-        if not follows_lists(X):
+    def _plan(self, kernel: Any, X: Matrix, n_neighbors: int | None) -> Plan:
+        if not arrays.follows_lists(X):
             return plan_there(X, self.gram, self.neighbor_search, self.max_memory)
+        undiffused = self.diffusion in (0, "auto", "unweighed")
         return make_plan(
             X.shape,
             X.dtype.itemsize,
-            self.kernel,
+            kernel,
             n_neighbors,
             gram=self.gram,
             max_memory=self.max_memory,
             neighbor_search=self.neighbor_search,
-            room=workers.workers.memory() if workers is not None else None,
+            room=None if self.workers is None else self.workers.workers.memory(),
             filled=filled_share(X),
-            nonnegative=kernel_of(self.kernel).nonnegative(X),
+            nonnegative=kernel_of(kernel).nonnegative(X),
             sparse=issparse(X),
-            by_samples=alone and self.diffusion in (0, "auto", "unweighed"),
+            by_samples=undiffused and len(self.kernels) == 1,
         )
 
-    def _diffused(self, base: Gram, fitted: BeforeDiffusion, k: int) -> View:
+    def _diffused(self, base: Gram, fitted: FittedKernel | PrecomputedKernel, k: int) -> View:
         """K after some steps of diffusion, if there are any; "auto" weighs links too."""
         steps: Any = self.diffusion
         by_rule = isinstance(steps, str)
-        of_its_own = self.kernel != "precomputed" and kernel_of(self.kernel).radii == "each"
-        if steps == 0 or (by_rule and not of_its_own):
+        if steps == 0 or (by_rule and fitted.radii != "each"):
             return View(base, base, fitted)
         if not base.nonnegative:
             raise ValueError(
                 f"diffusion={steps} needs a kernel with no negative entry, and this one has some: "
                 "set diffusion=0."
             )
-        if not follows_lists(base.diagonal):
+        if not arrays.follows_lists(base.diagonal):
             remedy = "Set diffusion=0, or fit a part of the rows."
             require_memory(base.entries(), 7, "Diffusion", remedy)
+        first: Similarity = fitted
         if steps == "auto" and fitted.n_neighbors is not None:
             base, links = weigh_links(base)
-            before: Similarity = LinkedKernel(fitted, links)
-        else:
-            before = fitted
+            first = LinkedKernel(fitted, links)
         K, diffusion = diffuse_enough(base, k) if by_rule else diffuse(base, steps, k)
         if self.verbose:
             print(f"{diffusion.steps} steps of diffusion, by {diffusion.way}")
         # Starts come from K before diffusion, where that is not the more expensive of the two.
-        return View(K if diffusion.cheaper else base, K, DiffusedKernel(before, diffusion))
+        return View(K if diffusion.cheaper else base, K, DiffusedKernel(first, diffusion))
 
     def graph(self, graph_neighbors: Any, X: Matrix | None, K: Gram) -> Graph:
         """The graph of GLS-NMF, where K is: nearest neighbours of samples, or a matrix."""
         if not isinstance(graph_neighbors, Integral):
-            require_same_place(graph_neighbors, "graph_neighbors", K.diagonal, "X")
+            arrays.require_same_place(graph_neighbors, "graph_neighbors", K.diagonal, "X")
             return check_graph(graph_neighbors, K.shape[0], K.dtype)
         if X is None:
             raise ValueError(
@@ -226,7 +186,7 @@ def fit_kernel(
     other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
     """
     n, form = X.shape[0], kernel_of(kernel)
-    if plan is None and follows_lists(X):
+    if plan is None and arrays.follows_lists(X):
         room = None if workers is None else np.inf
         plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors, room=room)
     plan = plan or plan_there(X, "auto", "auto", None)
@@ -243,8 +203,8 @@ def fit_kernel(
     width, r = width_of(d2, form, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, d2.dtype)
     if form.radii == "each":
-        width = cast(like(width, X), X.dtype)
-    fitted = FittedKernel(kernel, X, like(r, X), n_neighbors, like(reach, X), width)
+        width = arrays.cast(arrays.like(width, X), X.dtype)
+    fitted = FittedKernel(kernel, X, arrays.like(r, X), n_neighbors, arrays.like(reach, X), width)
     if plan.gram == "blocks":
         return _in_blocks(fitted), fitted
     if n_neighbors is None:
@@ -274,7 +234,7 @@ def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) 
 def _dense(fitted: FittedKernel, max_memory: float | None) -> Array:  # (n, n)
     form, X, r = fitted.form, fitted.X, fitted.r
     K = form.matrix(X, r)
-    if K.dtype == np.float32 and form.is_wide(mean_entry(K)):
+    if K.dtype == np.float32 and form.is_wide(arrays.mean_entry(K)):
         del K
         memory.require(
             8.0 * X.shape[0] ** 2,
@@ -292,7 +252,7 @@ def _in_blocks(fitted: FittedKernel) -> DenseGram:
     It has all entries, even where neighbours are asked for: the others are zero.
     """
     form, X, n, reach = fitted.form, fitted.X, fitted.X.shape[0], fitted.reach
-    xp, entries, points = namespace(X), form.blocks(X, fitted.r), centred(X, X)
+    xp, entries, points = arrays.namespace(X), form.blocks(X, fitted.r), centred(X, X)
 
     def block(i: slice, j: slice) -> Array:
         values = entries(i, j)
@@ -302,11 +262,11 @@ def _in_blocks(fitted: FittedKernel) -> DenseGram:
         return xp.where((d2 <= reach[i][:, None]) | (d2 <= reach[j]), values, 0)
 
     K = _symmetric(n, X, X.dtype, block)
-    wide = fitted.n_neighbors is None and form.is_wide(mean_entry(K))
+    wide = fitted.n_neighbors is None and form.is_wide(arrays.mean_entry(K))
     if wide and X.dtype == xp.float32:
-        K = _symmetric(n, X, widest(X), block)
+        K = _symmetric(n, X, arrays.widest(X), block)
     if form.of_distance:
-        set_diagonal(K, form.own_value)
+        arrays.set_diagonal(K, form.own_value)
     return DenseGram(K)
 
 
@@ -314,10 +274,10 @@ def _symmetric(
     n: int, home: Array, dtype: Any, block: Callable[[slice, slice], Array]
 ) -> Array:  # (n, n)
     """A symmetric array from the blocks of its rows from the diagonal on."""
-    K = namespace(home).empty((n, n), dtype=dtype, device=device_of(home))
-    for rows in slices(n, _BLOCK // n):
+    K = arrays.namespace(home).empty((n, n), dtype=dtype, device=arrays.device_of(home))
+    for rows in arrays.slices(n, _BLOCK // n):
         columns = slice(rows.start, n)
-        values = cast(block(rows, columns), dtype)
+        values = arrays.cast(block(rows, columns), dtype)
         K[rows, columns] = values
         K[columns, rows] = values.T
         own = values[:, : values.shape[0]]

@@ -29,6 +29,7 @@ from ..core.arrays import (
 from ..core.products import (
     all_distances,
     all_products,
+    asymmetry,
     centred,
     inner_products,
     row_lengths,
@@ -36,7 +37,6 @@ from ..core.products import (
     squared_distances,
 )
 from ..core.types import Array, Matrix
-from ..grams.array import DenseGram
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
 #: choice of Zelnik-Manor and Perona, "Self-tuning spectral clustering" (2004).
@@ -172,13 +172,13 @@ class GivenKernel(Kernel):
         return called(self.profile, X, Y)[i, j]
 
     def own(self, X: Matrix) -> Array:
-        each = [X[i : i + 1, :] for i in range(X.shape[0])] or [X]
+        each = (X[i : i + 1, :] for i in range(X.shape[0]))
         found = [called(self.profile, x, x)[:, 0] for x in each]
-        return namespace(found[0]).concat(found)
+        return namespace(X).concat([zeros(0, X), *found])
 
     def matrix(self, X: Matrix, r: Array) -> Array:
         K = called(self.profile, X, X)
-        if DenseGram(K).asymmetry() > namespace(K).finfo(K.dtype).eps ** 0.5:
+        if asymmetry(K) > namespace(K).finfo(K.dtype).eps ** 0.5:
             raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
         return K
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import memory
-from ..core.arrays import place, require_memory
+from ..core import arrays, memory
+from ..grams.low_rank import LANDMARKS
 from .functions import kernel_of
-from .tiles import LANDMARKS
 
 #: Beyond this many samples all pairs take too long, product after product.
 _MOST_TILED = 100_000
@@ -121,8 +120,8 @@ def make_plan(
     gram = "auto" if gram == "samples" else gram
     if room is not None:
         return Plan("distributed", *search, (require_on_workers(n, itemsize, room), how))
-    arrays = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
-    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, arrays, exact=cost < 1)
+    copies = _ARRAYS if nonnegative else _ARRAYS_IF_SIGNED
+    chosen, why = _choose_gram(shape, itemsize, kernel, gram, max_memory, copies, exact=cost < 1)
     return Plan(chosen, *search, (why, how), max_memory, exact=cost < 1)
 
 
@@ -132,7 +131,7 @@ def _choose_gram(
     kernel: Any,
     gram: str,
     max_memory: float | None,
-    arrays: float,
+    copies: float,
     *,
     exact: bool,
 ) -> tuple[str, str]:
@@ -144,7 +143,7 @@ def _choose_gram(
         raise ValueError(
             f"gram={gram!r} needs a kernel by its name: a function is asked for all pairs at once."
         )
-    room = memory.fits(size, max_memory) and memory.fits(arrays * size)
+    room = memory.fits(size, max_memory) and memory.fits(copies * size)
     if gram == "dense" or only_array or (gram == "auto" and room):
         memory.require(
             size,
@@ -187,17 +186,13 @@ def choose_search(
 ) -> tuple[bool, bool, str]:
     """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
     n, p = shape
+    exactly = "neighbours, where needed, found exactly"
     if workers and search != "approximate":
         if p >= _BRUTE_FEATURES:
-            return False, True, "neighbours, where needed, found exactly, by the workers"
-        return (
-            False,
-            False,
-            (
-                "neighbours, where needed, found exactly, here: with fewer than "
-                f"{_BRUTE_FEATURES} features one tree is faster than workers that compare parts"
-            ),
-        )
+            return False, True, f"{exactly}, by the workers"
+        few = f"with fewer than {_BRUTE_FEATURES} features"
+        how = f"{exactly}, here: {few} one tree is faster than workers that compare parts"
+        return False, False, how
     installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
     if search == "approximate" and not installed:
@@ -208,15 +203,11 @@ def choose_search(
     if search == "approximate" or (search == "auto" and large and installed):
         return True, False, "neighbours found approximately, by pynndescent"
     if search == "auto" and large:
-        return (
-            False,
-            False,
-            (
-                'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
-                "approximate search"
-            ),
+        exactly = (
+            'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
+            "approximate search"
         )
-    return False, False, "neighbours, where needed, found exactly"
+    return False, False, exactly
 
 
 def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None) -> Plan:
@@ -224,12 +215,25 @@ def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None
     for name, value in (("gram", gram), ("neighbor_search", neighbor_search)):
         if value in ("tiled", "low-rank", "approximate"):
             raise ValueError(
-                f"{name}={value!r} is for samples on the host, and X is {place(X)}: "
+                f"{name}={value!r} is for samples on the host, and X is {arrays.place(X)}: "
                 f'set {name}="auto", or give X as a numpy array.'
             )
     remedy = (
         "On a device it is held as an array: fit a part of the rows, or give X as a numpy array."
     )
     size = require_memory(X, 1, "The kernel matrix", remedy, max_memory)
-    what = f"dense kernel, an array of {size:.2g} GB, where X is: {place(X)}"
+    what = f"dense kernel, an array of {size:.2g} GB, where X is: {arrays.place(X)}"
     return Plan("blocks", False, False, (what,), max_memory)
+
+
+def require_memory(
+    home: Any, count: int, what: str, remedy: str, limit: float | None = None
+) -> float:
+    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
+
+    There are n rows in ``home``, on the device.
+    """
+    n = home.shape[0]
+    size = count * float(n) ** 2 * arrays.precision(home).itemsize
+    memory.require(size, f"{what} of {n} samples", remedy, limit, free=arrays.free_memory(home))
+    return size / 1e9

@@ -128,6 +128,11 @@ class FittedKernel(Similarity):
     def form(self) -> Kernel:
         return kernel_of(self.kernel)
 
+    @property
+    def radii(self) -> str | None:
+        """Whether each sample has a radius of its own, or all have one, or none."""
+        return self.form.radii
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
@@ -180,6 +185,7 @@ class PrecomputedKernel(Similarity):
     width: None = None
 
     n_neighbors: ClassVar[None] = None
+    radii: ClassVar[None] = None
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         d, xp = self.diagonal, namespace(self.diagonal)

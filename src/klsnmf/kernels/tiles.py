@@ -10,14 +10,14 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..core.types import Array, Matrix
-from ..grams.low_rank import LowRankGram
+from ..grams.base import fits_single_precision
+from ..grams.low_rank import LANDMARKS, LowRankGram
 from .functions import Kernel
 
 #: Where d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
 _PRECISION = 1e-4
 
-#: Samples that stand for all in a low-rank kernel, and rows computed together.
-LANDMARKS = 500
+#: Rows computed together.
 _ROWS = 2**14
 
 
@@ -102,8 +102,7 @@ class KernelTiles:
         return replace(self, cut=True)
 
     def in_single_precision(self) -> KernelTiles:
-        moderate = 1e-6 < self.largest < 1e6
-        if self.dtype == np.float32 or not moderate or self.mean() > 0.98 * self.largest:
+        if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean()):
             return self
         return replace(self, dtype=np.dtype(np.float32))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,13 @@ from ..core.products import largest_entry
 from ..core.types import Array, Matrix
 from ..grams import block_tasks
 from ..grams.block_tasks import Cut
+from ..grams.distributed import DistributedGram, Workers, cut_rows, default_client
 from . import worker_tasks
 from .functions import KERNELS, Kernel
 from .plan import require_on_workers
 from .samples import here, is_dask_array, is_path
 from .scaling import moderate_unit
 from .worker_tasks import FileRows, Preparation
-
-if TYPE_CHECKING:
-    from ..grams.distributed import DistributedGram, Workers
 
 
 class DaskClient(HasMethods):
@@ -71,8 +69,6 @@ class RemoteSamples:
         return K
 
     def _gram(self, form: Kernel, r: Array, dtype: np.dtype[Any]) -> DistributedGram:
-        from ..grams.distributed import DistributedGram
-
         radii = self.workers.submit(block_tasks.same, r)
         blocks = []
         for block, part in enumerate(self.parts):
@@ -99,8 +95,6 @@ def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | Non
             f"engine= is for samples on the host, and X is {place(X)}: set engine=None, or give X "
             "as a numpy array."
         )
-    from ..grams.distributed import Workers, default_client
-
     workers = Workers(default_client() if engine is None else engine)
     _check_parameters(kernel, gram)
     if array:
@@ -135,8 +129,6 @@ def _send(
     path: Any = None,
 ) -> RemoteSamples:
     """Samples at the workers: those that are there, those in a file, or X itself."""
-    from ..grams.distributed import cut_rows
-
     if sparse.issparse(X):
         raise ValueError(
             "X is a sparse matrix, and workers take dense samples only: give X.toarray(), or set "
@@ -156,8 +148,6 @@ def _send(
 
 def _gathered(workers: Workers, X: Any) -> tuple[list[Any], Array]:
     """The blocks of a dask.array as futures, and X here: starts and prototypes need it."""
-    from ..grams.distributed import cut_rows
-
     if X.ndim != 2:
         raise ValueError(f"X is a dask.array of {X.ndim} dimensions; it must have 2.")
     if any(np.isnan(size) for size in X.shape):
