@@ -151,6 +151,9 @@ class _Classes(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return DETAILS[name].estimator
 
+    def __contains__(self, name: object) -> bool:
+        return name in DETAILS
+
     def __iter__(self) -> Iterator[str]:
         return iter(DETAILS)
 
