@@ -42,6 +42,8 @@ from klsnmf.metrics import accuracy, nmi
 from klsnmf.solve.solution import factors_of_labels
 from klsnmf.solve.starts import how_many_starts, starts
 
+from .rows import read_file
+
 ROWS = Path("docs/results/ablation.csv")
 PAGE = Path("docs/results/ablation.md")
 SUMMARY = Path("docs/results/ablation_summary.csv")
@@ -236,15 +238,8 @@ Cell = tuple[str, str, int]
 Samples = tuple[Any, Any]
 
 
-def read_rows(file: Path) -> list[dict[str, str]]:
-    if not file.exists():
-        return []
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def missing(file: Path, sets: list[str], variants: list[str], seeds: int) -> Iterator[Cell]:
-    done = {(row["set"], row["variant"], int(row["seed"])) for row in read_rows(file)}
+    done = {(row["set"], row["variant"], int(row["seed"])) for row in read_file(file)}
     for name in sets:
         for seed in range(seeds):
             for variant in variants:
@@ -311,7 +306,7 @@ def interval(values: Any) -> str:
 
 def tables() -> str:
     """The page of results, from the rows alone."""
-    rows = read_rows(ROWS)
+    rows = read_file(ROWS)
     sets = [name for name in SETS if any(row["set"] == name for row in rows)]
     values = {
         score: {
@@ -369,7 +364,7 @@ def origin(variant: str, *_: str) -> str:
 
 def summary() -> list[list[str]]:
     """Mean accuracy of each variant on each set, and over the sets, for the documentation."""
-    rows = read_rows(ROWS)
+    rows = read_file(ROWS)
     table = [["", *SETS, "mean"]]
     for variant in VARIANTS:
         found = [

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from .ablation import DEFAULT, QUESTIONS, Samples, interval, read_rows, run
+from .ablation import DEFAULT, QUESTIONS, Samples, interval, run
+from .rows import read_file
 
 ROWS = Path("docs/results/elsewhere.csv")
 PAGE = Path("docs/results/elsewhere.md")
@@ -206,7 +207,7 @@ def stored(folder: Path, name: str) -> Samples:
 def tables() -> str:
     """The page of results, from the rows alone."""
     scores: dict[tuple[str, str, str], list[float]] = {}
-    for row in read_rows(ROWS):
+    for row in read_file(ROWS):
         for score in ("accuracy", "nmi"):
             scores.setdefault((row["set"], row["variant"], score), []).append(float(row[score]))
     found = [name for name in SOURCES if all((name, m, "nmi") in scores for m in METHODS)]

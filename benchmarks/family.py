@@ -28,8 +28,11 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from klsnmf import CNMF, GNMF, KNMF, METHODS, WNMF, datasets
+from klsnmf.core.tables import head, line
 from klsnmf.estimators.labels import read_labels
 from klsnmf.metrics import accuracy, nmi
+
+from .rows import read_file
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 FIELDS = [
@@ -114,19 +117,11 @@ def rows_of(name: str, method: str, params: dict[str, Any], seed: int) -> Iterat
         }
 
 
-def read_rows() -> list[dict[str, str]]:
-    file = RESULTS / "family.csv"
-    if not file.exists():
-        return []
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def measure(sets: list[str], methods: list[str], settings: int | None) -> None:
     """Append what is not measured yet, row by row; the first so many settings of each method."""
     RESULTS.mkdir(exist_ok=True)
     keys = ("set", "method", "parameters", "seed")
-    done = {tuple(row[key] for key in keys) for row in read_rows()}
+    done = {tuple(row[key] for key in keys) for row in read_file(RESULTS / "family.csv")}
     for name in sets:
         try:
             datasets.load(name, download=False)
@@ -152,7 +147,7 @@ def summary() -> list[dict[str, str]]:
     by_choice: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for row in read_rows():
+    for row in read_file(RESULTS / "family.csv"):
         choice = by_choice[row["set"], row["method"], row["labels"]]
         choice[row["parameters"]].append(float(row["accuracy"]))
     table = []
@@ -189,8 +184,7 @@ def write_summary() -> None:
         writer = csv.DictWriter(stream, columns)
         writer.writeheader()
         writer.writerows(table)
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(line[column] for column in columns) + " |" for line in table]
+    lines = [*head(*columns), *(line(*(row[name] for name in columns)) for row in table)]
     (RESULTS / "family.md").write_text("\n".join(lines) + "\n")
 
 

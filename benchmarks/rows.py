@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from klsnmf.core.tables import as_csv
+from klsnmf.core.writing import write_whole
+
 Row = dict[str, str]
 
 #: What tells rows apart, and what was measured. Seconds are those of one fit, or of one iteration
@@ -31,24 +34,24 @@ def key(row: Row) -> tuple[str, ...]:
     return tuple(row[name] for name in KEYS)
 
 
-def read(folder: Path, case: str) -> list[Row]:
-    file = folder / f"{case}.csv"
+def read_file(file: Path) -> list[Row]:
+    """The rows of a file; none if it is not there."""
     if not file.exists():
         return []
     with file.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
+def read(folder: Path, case: str) -> list[Row]:
+    return read_file(folder / f"{case}.csv")
+
+
 def add(folder: Path, case: str, made: Iterable[Row]) -> None:
     """Store rows; those of the same keys are replaced. The file is never half written."""
     rows = {key(row): row for row in [*read(folder, case), *made]}
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{case}.csv.part"
-    with part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, KEYS + MEASURED, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
-    part.replace(folder / f"{case}.csv")
+    names = [*KEYS, *MEASURED]
+    text = as_csv(names, [[row.get(name, "") for name in names] for row in rows.values()])
+    write_whole(folder / f"{case}.csv", text.encode())
 
 
 def number(row: Row | None, name: str) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+
+from klsnmf.core.tables import as_csv
 
 from . import rows
 from .cases import BARE, METHODS, MODELS, PRODUCTS, SAMPLES, TRANSCRIPTIONS
@@ -63,9 +63,7 @@ def table(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
     body = list(body)
     if not body:
         return []
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([header, *body])
-    lines = ["   " + line for line in stream.getvalue().splitlines()]
+    lines = ["   " + line for line in as_csv(header, body).splitlines()]
     return [".. csv-table::", "   :header-rows: 1", "", *lines, ""]
 
 

@@ -14,6 +14,18 @@ def test_any_name_can_be_imported_first(name):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_table_of_methods_imports_a_class_when_it_is_asked_for():
+    code = (
+        "import sys; from klsnmf import DETAILS, METHODS\n"
+        "assert list(METHODS) == list(DETAILS) and 'gnmf' in METHODS and 'nmf' not in METHODS\n"
+        "assert 'sklearn' not in sys.modules\n"
+        "from sklearn.cluster import KMeans; assert METHODS['kmeans'] is KMeans\n"
+        "assert not any(name.startswith('klsnmf.estimators') for name in sys.modules)\n"
+        "from klsnmf import KLSNMF; assert KLSNMF in METHODS.values()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_every_public_name_is_there():
     assert all(getattr(klsnmf, name) is not None for name in klsnmf.__all__)
     assert set(klsnmf.__all__) <= set(dir(klsnmf))

@@ -71,11 +71,7 @@ DETAILS: dict[str, Method] = {
         counts=True,
     ),
     "ls-nmf": _method(
-        "LSNMF",
-        "KLS-NMF with the linear kernel",
-        "signed sparse",
-        {"lam": _WEIGHTS},
-        counts=True,
+        "LSNMF", "KLS-NMF with the linear kernel", "signed sparse", {"lam": _WEIGHTS}, counts=True
     ),
     "gls-nmf": _method(
         "GLSNMF",
@@ -91,10 +87,7 @@ DETAILS: dict[str, Method] = {
         {"init": ("kmeans", "random"), "labels": _READINGS},
     ),
     "onmf": _method(
-        "ONMF",
-        "NMF with three factors, the outer two orthogonal",
-        "sparse",
-        {"labels": _READINGS},
+        "ONMF", "NMF with three factors, the outer two orthogonal", "sparse", {"labels": _READINGS}
     ),
     "cnmf": _method(
         "CNMF",
@@ -157,6 +150,9 @@ class _Classes(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return DETAILS[name].estimator
+
+    def __contains__(self, name: object) -> bool:
+        return name in DETAILS
 
     def __iter__(self) -> Iterator[str]:
         return iter(DETAILS)

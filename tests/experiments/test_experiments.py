@@ -263,8 +263,8 @@ def test_a_full_disk_leaves_earlier_rows_as_they_are(whole, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("change", [{"version": "0.0.1"}, {"protocol": "abcdefabcdef"}])
 def test_rows_of_another_version_or_protocol_are_refused(tmp_path, change):
-    store = Store(tmp_path, "small", "1.0", {"KMeans": "0123"})
-    good = row(method="KMeans", parameters="{}", version="1.0", protocol="0123")
+    store = Store(tmp_path, "small", {"KMeans": "0123"})
+    good = row(method="KMeans", parameters="{}", version=__version__, protocol="0123")
     cell = Cell("small", 2, 0, "KMeans", ())
     store.write(cell, [good])
     assert store.rows() == [good]
@@ -277,7 +277,7 @@ def test_rows_of_another_version_or_protocol_are_refused(tmp_path, change):
 
 @pytest.mark.parametrize("text", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"N\nmany\n"])
 def test_a_file_that_holds_no_rows_is_refused_by_name(tmp_path, text):
-    store = Store(tmp_path, "small", "1.0", {})
+    store = Store(tmp_path, "small", {})
     (tmp_path / "small-002.csv.gz").write_bytes(text)
     with pytest.raises(ForeignRowsError, match=r"small-002.csv.gz"):
         store.rows()

@@ -17,7 +17,7 @@ from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..io.scaling import Scale
-    from ..io.table import Choice, Table
+    from ..io.table import Table
     from .fits import Fitted
 
 
@@ -29,32 +29,30 @@ class ReportError(RuntimeError):
 class _Asked:
     """What the user asked for."""
 
-    data: Path | None
-    dataset: str | None
-    wanted: Choice
+    source: options.Source
     k: int | str
     method: str
     seed: int
-    scale: str
     max_iter: int | None
     folder: Path
 
     @property
     def command(self) -> str:
         """The line that does it again."""
-        words = ["--dataset", str(self.dataset)] if self.data is None else [_path_word(self.data)]
+        data, wanted = self.source.data, self.source.wanted
+        words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        for text in self.wanted.columns or []:
+        for text in wanted.columns or []:
             words += _option("--columns", text)
-        if self.wanted.id_column:
-            words += _option("--id-column", self.wanted.id_column)
-        if self.wanted.label_column:
-            words += _option("--label-column", self.wanted.label_column)
-        if self.scale != "none":
-            words += ["--scale", self.scale]
+        if wanted.id_column:
+            words += _option("--id-column", wanted.id_column)
+        if wanted.label_column:
+            words += _option("--label-column", wanted.label_column)
+        if self.source.scale != "none":
+            words += ["--scale", self.source.scale]
         if self.max_iter is not None:
             words += ["--max-iter", str(self.max_iter)]
-        if self.wanted.skip_broken:
+        if wanted.skip_broken:
             words.append("--skip-broken")
         words += _option("--out", _path_word(self.folder))
         return shlex.join(["klsnmf", "cluster", *words])
@@ -71,7 +69,7 @@ def _option(name: str, value: str) -> list[str]:
 
 
 @click.command(short_help="Cluster samples: labels, a model and a report.")
-@options.data
+@options.source
 @options.clusters
 @options.method
 @options.max_iter
@@ -91,13 +89,7 @@ def _option(name: str, value: str) -> list[str]:
 @options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
 def cluster(
-    data: Path | None,
-    dataset: str | None,
-    columns: Sequence[str],
-    id_column: str | None,
-    label_column: str | None,
-    scale: str,
-    skip_broken: bool,
+    source: options.Source,
     k: int | str,
     method: str,
     max_iter: int | None,
@@ -117,22 +109,21 @@ def cluster(
     from .results import SUMMARY, earlier, explained, result_folder, write_labels
     from .working import working
 
-    wanted = options.choice(columns, id_column, label_column, skip_broken)
-    folder = out or _default_folder(data, dataset)
-    asked = _Asked(data, dataset, wanted, k, method, seed, scale, max_iter, folder)
+    folder = out or _default_folder(source)
+    asked = _Asked(source, k, method, seed, max_iter, folder)
     _require_sign(asked)
     _require_checkpoints(asked, checkpoint)
     with working(quiet) as display:
-        display.title(f"Reading {data or dataset}")
+        display.title(f"Reading {source}")
         from .samples import prepared, read
 
-        table = read(data, dataset, wanted)
+        table = read(source)
         before = earlier(folder)
         with result_folder(folder, force=force) as aside:
             from ..estimators.strengths import strengths
             from .fits import fit
 
-            table, scaling = prepared(table, wanted, scale)
+            table, scaling = prepared(table, source)
             display.title(f"Clustering {table.name} by {method}")
             fitted = fit(method, k, seed, table, max_iter, checkpoint)
             display.title("Measuring strengths")
@@ -163,7 +154,7 @@ def cluster(
 def _require_sign(asked: _Asked) -> None:
     from ..methods import DETAILS
 
-    if asked.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
+    if asked.source.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
             f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
@@ -188,10 +179,10 @@ def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
     return [f"The earlier results in {asked.folder} were replaced. They came from: {made}"]
 
 
-def _default_folder(data: Path | None, dataset: str | None) -> Path:
-    if data is None:
-        return Path(f"{dataset}-clusters")
-    whole = data.resolve()  # so that "." has a name
+def _default_folder(source: options.Source) -> Path:
+    if source.data is None:
+        return Path(f"{source}-clusters")
+    whole = source.data.resolve()  # so that "." has a name
     return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
 
 
@@ -209,8 +200,8 @@ def _write_model(
         method=asked.method,
         n_features=int(table.X.shape[1]),
         features=None if table.features is None else list(table.features),
-        columns=asked.wanted.columns,
-        id_column=asked.wanted.id_column,
+        columns=asked.source.wanted.columns,
+        id_column=asked.source.wanted.id_column,
         image_shape=None if table.image_shape is None else list(table.image_shape),
         scale=None if scaling is None else {"mean": scaling.mean, "spread": scaling.spread},
     )
@@ -292,7 +283,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "n_samples": int(table.X.shape[0]),
         "n_features": int(table.X.shape[1]),
         "columns": None if table.features is None else list(table.features),
-        "scale": asked.scale,
+        "scale": asked.source.scale,
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),

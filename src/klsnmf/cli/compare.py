@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,7 +38,7 @@ class _Outcome:
 
 
 @click.command(short_help="Compare several methods on the same samples.")
-@options.data
+@options.source
 @options.clusters
 @click.option(
     "--methods",
@@ -58,13 +57,7 @@ class _Outcome:
 @options.quiet("Show no progress and no notes, only errors and the result.")
 @options.as_json
 def compare(
-    data: Path | None,
-    dataset: str | None,
-    columns: Sequence[str],
-    id_column: str | None,
-    label_column: str | None,
-    scale: str,
-    skip_broken: bool,
+    source: options.Source,
     k: int | str,
     methods: str | None,
     seeds: int,
@@ -85,12 +78,10 @@ def compare(
     from .working import working
 
     with working(quiet) as display:
-        display.title(f"Reading {data or dataset}")
+        display.title(f"Reading {source}")
         from .samples import prepared, read, refusal
 
-        wanted = options.choice(columns, id_column, label_column, skip_broken)
-        table = read(data, dataset, wanted)
-        table, _ = prepared(table, wanted, scale)
+        table, _ = prepared(read(source), source)
         display.title(f"Counting the clusters of {table.name}")
         _require_usable(k, chosen, table)
         evidence = _evidence(k, table)

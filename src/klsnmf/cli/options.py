@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +102,36 @@ def id_column(text: str) -> Callable[..., Any]:
     return click.option("--id-column", metavar="NAME", help=text)
 
 
-def data(command: Callable[..., Any]) -> Callable[..., Any]:
-    """DATA or --dataset, the columns of a table, and how to take them."""
+@dataclass(frozen=True)
+class Source:
+    """What the user gave to be clustered: DATA or --dataset, which columns, on what scale."""
+
+    data: Path | None
+    dataset: str | None
+    wanted: Choice
+    scale: str
+
+    def __str__(self) -> str:
+        return str(self.data or self.dataset)
+
+
+def source(command: Callable[..., Any]) -> Callable[..., Any]:
+    """DATA or --dataset, the columns of a table, and how to take them: a Source."""
+
+    @wraps(command)
+    def gathered(
+        data: Path | None,
+        dataset: str | None,
+        columns: Sequence[str],
+        id_column: str | None,
+        label_column: str | None,
+        skip_broken: bool,
+        scale: str,
+        **others: Any,
+    ) -> Any:
+        wanted = choice(columns, id_column, label_column, skip_broken)
+        return command(source=Source(data, dataset, wanted, scale), **others)
+
     for decorate in (
         skip_broken,
         scale,
@@ -115,8 +145,8 @@ def data(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.argument("data", required=False, type=click.Path(path_type=Path)),
     ):
-        command = decorate(command)
-    return command
+        gathered = decorate(gathered)
+    return gathered
 
 
 def choice(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,17 +16,18 @@ from ..datasets.store import DatasetError
 from ..io import read as files
 from ..io.roles import remarks
 from ..io.scaling import Scale, standard, uneven
-from ..io.table import Choice, InputError, Table, classes, counted, numbers
+from ..io.table import InputError, Table, classes, counted, numbers
 from ..methods import DETAILS
 from ..metrics import scores
-from .options import no_such
+from .options import Source, no_such
 
 #: Columns named in a line.
 _TOLD = 8
 
 
-def read(data: Path | None, dataset: str | None, wanted: Choice) -> Table:
+def read(source: Source) -> Table:
     """The samples that DATA or --dataset names."""
+    data, dataset, wanted = source.data, source.dataset, source.wanted
     if data is not None and dataset is not None:
         raise click.UsageError(
             f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
@@ -58,11 +58,11 @@ def _read_dataset(name: str) -> Table:
     )
 
 
-def prepared(table: Table, wanted: Choice, scale: str) -> tuple[Table, Scale | None]:
+def prepared(table: Table, source: Source) -> tuple[Table, Scale | None]:
     """The table on the scale asked for, with remarks on its columns, and that scale."""
-    notes = remarks(table) if wanted.columns is None else []
+    notes = remarks(table) if source.wanted.columns is None else []
     warnings, found = [], None
-    if scale == "standard":
+    if source.scale == "standard":
         found = standard(table)
         table = found.apply(table)
         notes.append(

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -18,7 +18,9 @@ _SHORT = 2.0
 _INTERVAL = 5.0
 
 
-class Display(Protocol):
+class Display:
+    """What is told while a command works. This one shows nothing."""
+
     def title(self, text: str) -> None:
         """Say what is done now."""
 
@@ -38,7 +40,7 @@ def working(quiet: bool) -> Iterator[Display]:
 @contextmanager
 def _display(quiet: bool) -> Iterator[Display]:
     if quiet:
-        yield _Silent()
+        yield Display()
         return
     if sys.stderr.isatty():
         try:
@@ -51,15 +53,7 @@ def _display(quiet: bool) -> Iterator[Display]:
         yield lines
 
 
-class _Silent:
-    def title(self, text: str) -> None:
-        pass
-
-    def update(self, stage: str, done: int, total: int) -> None:
-        pass
-
-
-class _Bar:
+class _Bar(Display):
     """A bar of rich, which disappears at the end."""
 
     def __init__(self, bars: Any) -> None:
@@ -103,7 +97,7 @@ def _rich_bar() -> Iterator[_Bar]:
         yield _Bar(bars)
 
 
-class _Lines:
+class _Lines(Display):
     """A line now and then, from a thread of its own: some work has no steps to tell of."""
 
     def __init__(self) -> None:
