@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from klsnmf import KLSNMF, METHODS, KernelKMeans
-from klsnmf.estimators.labels import nearness, strength
+from klsnmf.core.arithmetic import nearness
+from klsnmf.estimators.labels import strength
 from klsnmf.estimators.strengths import assign, strengths
 
 from ..helpers import blobs

@@ -143,3 +143,9 @@ def flushed(V: Array) -> Array:  # (n, k)
     # A product takes the same time however many entries are tiny; a copy where they are does not.
     np.multiply(V, np.sqrt(np.finfo(V.dtype).tiny) <= V, out=V)
     return V
+
+
+def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
+    """Scores from distances to means, zero distances included."""
+    distances = np.asarray(distances)
+    return np.asarray(1 / np.maximum(distances, tiny(distances)))

@@ -12,12 +12,12 @@ from ..core.arithmetic import unit_columns
 from ..core.types import Array, Labels
 from ..kernels.build import KernelSettings
 from ..models.kernel_kmeans import Lloyd
-from ..models.new_samples import NewSamples
+from ..models.new_samples import NearestMean, NewSamples
 from ..solve.phases import Phase
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution
 from .by_kernel import KernelClusterer, Plan
-from .labels import lost_with_most, nearness, read_labels, strength
+from .labels import lost_with_most, read_labels, strength
 
 
 class KernelFactorization(KernelClusterer):
@@ -199,23 +199,3 @@ def _kernel_of(estimator: Any) -> KernelSettings:
         estimator.diffusion,
         verbose=estimator.verbose,
     )
-
-
-@dataclass(frozen=True)
-class NearestMean(NewSamples):
-    """New samples of kernel k-means; column k of W is the mean of cluster k times its length."""
-
-    length: Array  # (k,)
-
-    def labels(self, kW: Array, own: Array) -> Labels:  # (m, k), (m,) -> (m,)
-        """argmin_k ‖φ(x) - m_k‖²."""
-        return np.argmax(2 * kW / self.length - np.diag(self.C) / self.length**2, axis=1)
-
-    def scores(self, kW: Array, own: Array) -> Array:  # (m, k)
-        """1/‖φ(x) - m_k‖."""
-        length = self.length
-        squares = own[:, None] - 2 * kW / length + np.diag(self.C) / length**2
-        return nearness(np.sqrt(np.maximum(squares, 0)))
-
-    def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
-        return (np.eye(len(self.C)) / self.length)[self.labels(kW, own)]

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
-from ..core.arithmetic import one_a_row, plus, taken
+from ..core.arithmetic import nearness, one_a_row, plus, taken
 from ..core.arrays import cast, namespace, tiny, widest
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels
@@ -52,12 +52,6 @@ def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
     second = xp.max(scores - one_a_row(scores, labels, own), axis=1)
     found = 1 - second / xp.where(own > 0, own, 1)
     return xp.where(own > 0, xp.clip(found, 0, 1), 0)
-
-
-def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
-    """Scores from distances to means, zero distances included."""
-    distances = np.asarray(distances)
-    return np.asarray(1 / np.maximum(distances, tiny(distances)))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from ..core.arithmetic import nearness
 from ..core.arrays import host_copy, slices, to_host
 from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
-from .labels import nearness, strength
+from .labels import strength
 
 #: How many neighbours have a vote.
 NEIGHBORS = 10

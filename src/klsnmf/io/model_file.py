@@ -27,7 +27,6 @@ from ..core.arrays import host_copy
 from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
-from ..estimators.kernel import NearestMean
 from ..estimators.labels import Grouped, Largest
 from ..estimators.notes import Collapsed, FewerClusters, NotConverged
 from ..grams.diffused import Diffusion, TwoSteps
@@ -42,7 +41,7 @@ from ..kernels.similarity import (
     PrecomputedKernel,
 )
 from ..methods import METHODS
-from ..models.new_samples import NewSamples
+from ..models.new_samples import NearestMean, NewSamples
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.arithmetic import one_a_row, plus, taken
+import numpy as np
+
+from ..core.arithmetic import nearness, one_a_row, plus, taken
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
 
@@ -88,3 +90,23 @@ class NewSamples:
             if float(xp.max(xp.abs(G - before))) <= _SMALL * float(xp.max(G)):
                 break
         return G
+
+
+@dataclass(frozen=True)
+class NearestMean(NewSamples):
+    """New samples of kernel k-means; column k of W is the mean of cluster k times its length."""
+
+    length: Array  # (k,)
+
+    def labels(self, kW: Array, own: Array) -> Labels:  # (m, k), (m,) -> (m,)
+        """argmin_k ‖φ(x) - m_k‖²."""
+        return np.argmax(2 * kW / self.length - np.diag(self.C) / self.length**2, axis=1)
+
+    def scores(self, kW: Array, own: Array) -> Array:  # (m, k)
+        """1/‖φ(x) - m_k‖."""
+        length = self.length
+        squares = own[:, None] - 2 * kW / length + np.diag(self.C) / length**2
+        return nearness(np.sqrt(np.maximum(squares, 0)))
+
+    def coefficients(self, kW: Array, own: Array) -> Array:  # (m, k)
+        return (np.eye(len(self.C)) / self.length)[self.labels(kW, own)]
