@@ -10,9 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core.words import listed, plural
-from ..datasets.load import load
 from ..datasets.registry import REGISTRY
-from ..datasets.store import DatasetError
+from ..datasets.store import DatasetError, load
 from ..io import read as files
 from ..io.roles import remarks
 from ..io.scaling import Scale, standard, uneven

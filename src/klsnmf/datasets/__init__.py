@@ -6,9 +6,8 @@ or in the folder that the environment variable ``KLSNMF_DATA`` names, or in ``~/
 
 from __future__ import annotations
 
-from .load import load
 from .registry import REGISTRY, DataSet, Original
-from .store import DatasetError, DatasetNotFoundError, data_folder
+from .store import DatasetError, DatasetNotFoundError, data_folder, load
 
 __all__ = [
     "REGISTRY",

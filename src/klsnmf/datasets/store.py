@@ -1,4 +1,4 @@
-"""Where data sets are kept, and how one is found, checked and read."""
+"""Data sets by name: where they are kept, and how one is found, checked and read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import hashlib
 import os
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..core.files import UnsafeFileError, read_npz
 from .arrays import Arrays, as_arrays, content_hash
 from .download import DownloadError, download, progress_bar
 from .originals import PARSERS, parse_faces94
 from .registry import REGISTRY, DataSet
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 #: The environment variable that names the folder of the data sets.
 VARIABLE = "KLSNMF_DATA"
@@ -156,3 +160,79 @@ def _read_faces94(dataset: DataSet, path: Path) -> Arrays:
 def _sentence(error: Exception) -> str:
     text = str(error)
     return text if text.endswith(".") else f"{text}."
+
+
+def load(
+    name: str, data_home: str | os.PathLike[str] | None = None, *, download: bool = True
+) -> Bunch:
+    """Load a data set.
+
+    Parameters
+    ----------
+    name : {"digits", "semeion", "alphadigit", "jaffe", "pix", "yale", "faces94"}
+        The data set.
+
+    data_home : path, default=None
+        The folder of the data sets. None is the folder that the environment variable
+        ``KLSNMF_DATA`` names, or ``~/klsnmf_data`` if it is not set. Looked for there, and then in
+        its subfolder ``raw``, are ``NAME.npz`` (arrays ``X``, ``y`` and ``image_shape``) and the
+        publisher's original file. Either is checked before use.
+
+    download : bool, default=True
+        Whether a set that is not in the folder may be downloaded from its publisher into it.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        ``data`` (n_samples, n_features), an image in each row, pixels row by row, uint8
+        (float64 for ``digits``, as in scikit-learn); ``target``, the classes from 0;
+        ``image_shape``, (height, width); ``name``; and ``DESCR``, a description.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        The set is neither in the folder nor could be downloaded. The message says what to do.
+    DatasetError
+        A file in the folder is damaged or not the right one, or the folder cannot be written.
+    """
+    from sklearn.utils import Bunch  # takes a second, which the list of the sets does not need
+
+    dataset = lookup(name)
+    data, target, image_shape = _arrays(dataset, data_home, download)
+    return Bunch(
+        data=data,
+        target=target,
+        image_shape=image_shape,
+        name=name,
+        DESCR=describe(dataset),
+    )
+
+
+def describe(dataset: DataSet) -> str:
+    """A data set in a few lines."""
+    height, width = dataset.image_shape
+    return (
+        f"{dataset.title}\n\n"
+        f"{dataset.n_samples} images of {height} × {width} pixels in {dataset.n_classes} classes\n"
+        f"publisher: {dataset.publisher}\n"
+        f"address: {dataset.address}\n"
+        f"licence: {dataset.licence}\n"
+        f"redistribution: {dataset.redistribution}\n"
+    )
+
+
+def _arrays(
+    dataset: DataSet, data_home: str | os.PathLike[str] | None, download: bool
+) -> tuple[Any, Any, tuple[int, int]]:
+    if dataset.original is None:
+        from sklearn.datasets import load_digits
+
+        digits = load_digits()
+        return digits.data, digits.target, dataset.image_shape
+    folder = data_folder(data_home)
+    path = find(dataset, folder)
+    if path is None:
+        if not download:
+            raise DatasetNotFoundError(missing(dataset, folder))
+        path = fetch(dataset, folder)
+    return read(dataset, path)

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.tables import head, line
-from .convergence import ITERATIONS, LAM, RADIUS, SUBSETS, Point
 from .cost import Cost, exponent
+
+#: The fits whose way is shown: random subsets of classes, λ, σ and iterations.
+SUBSETS = 10
+LAM, RADIUS = 0.001, 1.0
+ITERATIONS = 500
+
+
+@dataclass(frozen=True)
+class Point:
+    """One iteration of a fit, and what is known of the whole fit.
+
+    Attributes
+    ----------
+    rises : how often the objective rose, beyond rounding
+    settled : the iteration from which on it is within 1/1000 of its lowest value
+    rate : the factor by which changes of W and G shrink from one iteration to the next, at the end
+    """
+
+    set: str
+    N: int
+    subset: int
+    solver: str
+    rises: int
+    settled: int
+    rate: float
+    iteration: int
+    objective: float
+    change_W: float
+    change_G: float
+    version: str
+    protocol: str
 
 
 def claim(words: str) -> list[str]:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..core.tables import head, line
-from .behaviour import claim, cost_of_an_iteration, descent
-from .convergence import Point
+from .behaviour import Point, claim, cost_of_an_iteration, descent
 from .cost import Cost
 from .protocol import GRIDS, S
 from .published import METRICS, TITLES, published, published_average, published_sizes

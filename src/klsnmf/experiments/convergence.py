@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,13 @@ from ..core.progress import steps
 from ..core.types import Array
 from ..core.version import __version__
 from ..methods import METHODS
+from .behaviour import ITERATIONS, LAM, RADIUS, SUBSETS, Point
 from .protocol import KERNEL, fingerprint
 from .rows import read_rows, write_rows
 from .subsets import classes_of, identity, samples, width
 
 #: Set -> N: the smallest of its table. The paper draws Yale too, and has no table of it.
 SIZES = {"pix": 2, "alphadigit": 5, "semeion": 2, "jaffe": 2, "yale": 5}
-SUBSETS = 10
-LAM, RADIUS = 0.001, 1.0
-ITERATIONS = 500
 SOLVERS = ("paper", "soft", "exact")
 
 #: All of the first hundred iterations, then fewer and fewer.
@@ -31,32 +28,6 @@ SHOWN = np.unique(np.r_[1:101, np.geomspace(100, ITERATIONS, 60).astype(int)])
 
 #: What changes by less than this share of its scale changes by rounding only.
 _ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Point:
-    """One iteration of a fit, and what is known of the whole fit.
-
-    Attributes
-    ----------
-    rises : how often the objective rose, beyond rounding
-    settled : the iteration from which on it is within 1/1000 of its lowest value
-    rate : the factor by which changes of W and G shrink from one iteration to the next, at the end
-    """
-
-    set: str
-    N: int
-    subset: int
-    solver: str
-    rises: int
-    settled: int
-    rate: float
-    iteration: int
-    objective: float
-    change_W: float
-    change_G: float
-    version: str
-    protocol: str
 
 
 def protocol_of(name: str, data_home: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .convergence import Point
+from .behaviour import Point
 from .protocol import GRIDS, S
 from .published import METRICS, TITLES
 from .rows import Row

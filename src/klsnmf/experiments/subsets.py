@@ -12,9 +12,8 @@ from sklearn.metrics import pairwise_distances
 
 from ..core.types import Array, Labels
 from ..datasets.arrays import as_arrays, content_hash
-from ..datasets.load import load
 from ..datasets.registry import REGISTRY
-from ..datasets.store import DatasetError
+from ..datasets.store import DatasetError, load
 
 
 @dataclass(frozen=True)
