@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import fields
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -128,17 +129,9 @@ class LocalSimilarityNMF(CallbackSupportMixin, FittedClusters):
         return self
 
     def _settings(self) -> KernelSettings:
-        return KernelSettings(
-            self.kernel,
-            self.radius,
-            self.n_neighbors,
-            self.diffusion,
-            self.gram,
-            self.max_memory,
-            self.neighbor_search,
-            self.verbose,
-            self._workers,
-        )
+        names = (field.name for field in fields(KernelSettings) if field.name != "workers")
+        own = {name: getattr(self, name) for name in names}
+        return KernelSettings(**own, workers=self._workers)
 
     def __getstate__(self) -> dict[str, Any]:
         # A client is a connection of this process: it goes into no file, and no other process.
