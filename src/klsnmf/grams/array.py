@@ -8,19 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..core import memory
-from ..core.arrays import (
-    cast,
-    device_of,
-    free_memory,
-    like,
-    mean_entry,
-    namespace,
-    on_host,
-    precision,
-    slices,
-    to_host,
-)
+from ..core import arrays, memory
 from ..core.products import asymmetry, times
 from ..core.types import Array
 from .base import Gram, fits_single_precision, inverse_root
@@ -50,11 +38,13 @@ class DenseGram(Gram):
     stored = True
 
     def __init__(self, K: Array) -> None:
-        xp, n = namespace(K), K.shape[0]
+        xp, n = arrays.namespace(K), K.shape[0]
         # K is symmetric, so its transpose serves when that is the contiguous one.
-        self.K = K if not on_host(K) else K.T if K.flags.f_contiguous else np.ascontiguousarray(K)
+        self.K = K
+        if arrays.on_host(K):
+            self.K = np.ascontiguousarray(K.T if K.flags.f_contiguous else K)
         self.shape = (n, n)
-        self.dtype = precision(K)
+        self.dtype = arrays.precision(K)
         self.flops = 2.0 * n**2
         self.diagonal = xp.asarray(xp.linalg.diagonal(K), copy=True)
         least, most = float(xp.min(K)), float(xp.max(K))
@@ -62,19 +52,19 @@ class DenseGram(Gram):
         self.nonnegative = least >= 0
 
     def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)
-        xp = namespace(self.K)
-        zeros = xp.zeros((fits, k, rows), dtype=self.K.dtype, device=device_of(self.K))
+        xp = arrays.namespace(self.K)
+        zeros = xp.zeros((fits, k, rows), dtype=self.K.dtype, device=arrays.device_of(self.K))
         return xp.matrix_transpose(zeros)
 
     def hold(self, V: Array) -> Array:
-        return like(V, self.K, self.K.dtype)
+        return arrays.like(V, self.K, self.K.dtype)
 
     def multiply(self, V: Array, out: Array) -> None:
         # (KV)ᵀ = VᵀK: in this order every fit's block is contiguous, and one product serves all.
-        xp = namespace(self.K)
+        xp = arrays.namespace(self.K)
         fits, n, k = V.shape
         wide = xp.reshape(xp.matrix_transpose(V), (fits * k, n))
-        if not on_host(self.K):
+        if not arrays.on_host(self.K):
             out[...] = xp.matrix_transpose(xp.reshape(wide @ self.K, (fits, k, n)))
             return
         product = out.mT.reshape(fits * k, n)
@@ -85,16 +75,16 @@ class DenseGram(Gram):
             np.matmul(wide, self.K, out=product)
 
     def dot(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        if on_host(self.K):
+        if arrays.on_host(self.K):
             return super().dot(V)
-        if on_host(V):
-            return np.asarray(to_host(self.dot(self.hold(V))))
-        return (cast(V, self.K.dtype).T @ self.K).T
+        if arrays.on_host(V):
+            return np.asarray(arrays.to_host(self.dot(self.hold(V))))
+        return (arrays.cast(V, self.K.dtype).T @ self.K).T
 
     @property
     def mean(self) -> float:
         """The mean entry."""
-        return mean_entry(self.K)
+        return arrays.mean_entry(self.K)
 
     @property
     def _bytes(self) -> float:
@@ -104,9 +94,9 @@ class DenseGram(Gram):
         """Itself where float32 would lose too much, or has no room."""
         if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean):
             return self
-        if not memory.fits(self._bytes / 2, free=free_memory(self.K)):
+        if not memory.fits(self._bytes / 2, free=arrays.free_memory(self.K)):
             return self
-        return type(self)(cast(self.K, namespace(self.K).float32))
+        return type(self)(arrays.cast(self.K, arrays.namespace(self.K).float32))
 
     def entries(self) -> Array:
         return self.K
@@ -114,13 +104,13 @@ class DenseGram(Gram):
     def normalized(self, *, formed: bool = True) -> tuple[Array, Array]:
         if not formed:
             return super().normalized()
-        degrees = namespace(self.K).sum(self.K, axis=1)
+        degrees = arrays.namespace(self.K).sum(self.K, axis=1)
         root = inverse_root(degrees)
         memory.require(
             self._bytes,
             f"Diffusion of {self.shape[0]} samples by a dense matrix",
             "Set diffusion=0, or n_neighbors for a sparse kernel, or fit a part of the rows.",
-            free=free_memory(self.K),
+            free=arrays.free_memory(self.K),
         )
         S = root * self.K
         S *= root[:, 0]
@@ -130,19 +120,19 @@ class DenseGram(Gram):
         return self.K[i, :]
 
     def square_sums(self, weights: Array) -> Array:
-        xp = namespace(self.K)
+        xp = arrays.namespace(self.K)
         return xp.concat([xp.square(self.K[rows, :]) @ weights for rows in self._blocks()])
 
     @cached_property
     def positive(self) -> DenseGram:
         if self.nonnegative:
             return self
-        free = free_memory(self.K)
+        free = arrays.free_memory(self.K)
         memory.require(self._bytes, "The positive part of the kernel matrix", _FEWER, free=free)
-        return type(self)(namespace(self.K).maximum(self.K, 0))
+        return type(self)(arrays.namespace(self.K).maximum(self.K, 0))
 
     def smallest_distance(self) -> float:
-        d, xp = self.diagonal, namespace(self.K)
+        d, xp = self.diagonal, arrays.namespace(self.K)
         distances = (d[rows][:, None] + d - 2 * self.K[rows, :] for rows in self._blocks())
         least = min(float(xp.min(block)) for block in distances)
         return least / self.largest if self.largest else 0.0
@@ -152,4 +142,4 @@ class DenseGram(Gram):
         return asymmetry(self.K)
 
     def _blocks(self) -> Iterator[slice]:
-        return slices(self.shape[0], _BLOCK // self.shape[0])
+        return arrays.slices(self.shape[0], _BLOCK // self.shape[0])

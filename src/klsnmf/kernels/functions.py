@@ -14,28 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import (
-    all_finite,
-    as_array,
-    cast,
-    exp_minus,
-    in_best_type,
-    namespace,
-    set_diagonal,
-    unit_rows,
-    without_tiny,
-    zeros,
-)
-from ..core.products import (
-    all_distances,
-    all_products,
-    asymmetry,
-    centred,
-    inner_products,
-    row_lengths,
-    smallest_entry,
-    squared_distances,
-)
+from ..core import arrays, products
 from ..core.types import Array, Matrix
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
@@ -94,11 +73,11 @@ class Kernel:
 
     def prepared(self, X: Matrix) -> Matrix:
         """The samples as the kernel compares them."""
-        return unit_rows(X) if self.unit_length else X
+        return arrays.unit_rows(X) if self.unit_length else X
 
     def nonnegative(self, X: Matrix) -> bool:
         """Whether k is known to be below zero for no two samples of X."""
-        return self.never_negative or smallest_entry(X) >= 0
+        return self.never_negative or products.smallest_entry(X) >= 0
 
     def is_wide(self, mean: float) -> bool:
         """Whether K is so close to constant that float32 would lose its squared distances."""
@@ -106,14 +85,14 @@ class Kernel:
 
     def ready(self, X: Matrix, about: Matrix) -> Matrix:
         """Prepared samples in the form that ``dense`` wants on their device."""
-        return centred(X, about) if self.of_distance else X
+        return products.centred(X, about) if self.of_distance else X
 
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
         """k between all samples of X and of Y, ready and with radii r and q."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused later
             if self.of_distance:
-                return self._of_distances(all_distances(X, Y), r[:, None], q)
-            return self.profile(all_products(X, Y))
+                return self._of_distances(products.all_distances(X, Y), r[:, None], q)
+            return self.profile(products.all_products(X, Y))
 
     def pairs(
         self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array
@@ -121,21 +100,21 @@ class Kernel:
         """k between samples i of X and j of Y, pair by pair."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.of_distance:
-                return self._of_distances(squared_distances(X, i, Y, j), r[i], q[j])
-            return self.profile(inner_products(X, i, Y, j))
+                return self._of_distances(products.squared_distances(X, i, Y, j), r[i], q[j])
+            return self.profile(products.inner_products(X, i, Y, j))
 
     def own(self, X: Matrix) -> Array:  # (len(X),)
         """k(x, x); the distance of a sample to itself is zero, whatever rounding says."""
         if self.of_distance:
-            return zeros(X.shape[0], X) + self.own_value
+            return arrays.zeros(X.shape[0], X) + self.own_value
         with np.errstate(over="ignore", invalid="ignore"):
-            return cast(self.profile(row_lengths(in_best_type(X))), X.dtype)
+            return arrays.cast(self.profile(products.row_lengths(arrays.in_best_type(X))), X.dtype)
 
     def matrix(self, X: Matrix, r: Array) -> Array:  # (n, n)
         """k between all samples of X."""
         K = self.dense(X, r, X, r)
         if self.of_distance:
-            set_diagonal(K, self.own_value)
+            arrays.set_diagonal(K, self.own_value)
         return K
 
     def kept(self, X: Matrix, r: Array, i: Array, j: Array) -> tuple[Array, Array]:
@@ -152,7 +131,7 @@ class Kernel:
         with np.errstate(over="ignore", under="ignore"):
             d2 /= r_i
             d2 /= r_j
-            return without_tiny(self.profile(d2))
+            return arrays.without_tiny(self.profile(d2))
 
 
 @dataclass(frozen=True)
@@ -174,11 +153,11 @@ class GivenKernel(Kernel):
     def own(self, X: Matrix) -> Array:
         each = (X[i : i + 1, :] for i in range(X.shape[0]))
         found = [called(self.profile, x, x)[:, 0] for x in each]
-        return namespace(X).concat([zeros(0, X), *found])
+        return arrays.namespace(X).concat([arrays.zeros(0, X), *found])
 
     def matrix(self, X: Matrix, r: Array) -> Array:
         K = called(self.profile, X, X)
-        if asymmetry(K) > namespace(K).finfo(K.dtype).eps ** 0.5:
+        if products.asymmetry(K) > arrays.namespace(K).finfo(K.dtype).eps ** 0.5:
             raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
         return K
 
@@ -193,7 +172,7 @@ class GivenKernel(Kernel):
 
 def gaussian(t: Array) -> Array:
     """exp(-t)."""
-    return exp_minus(t)
+    return arrays.exp_minus(t)
 
 
 def _gaussian_end(tiny: float) -> float:
@@ -228,16 +207,16 @@ def kernel_of(kernel: str | KernelFunction) -> Kernel:
 
 def called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
     """What a function of the user's returns, if it will do."""
-    K = as_array(kernel(X, Y), X, "What kernel(X, Y) returns")
+    K = arrays.as_array(kernel(X, Y), X, "What kernel(X, Y) returns")
     shape, real = (X.shape[0], Y.shape[0]), ("bool", "integral", "real floating")
-    if tuple(K.shape) != shape or not namespace(K).isdtype(K.dtype, real):
+    if tuple(K.shape) != shape or not arrays.namespace(K).isdtype(K.dtype, real):
         raise ValueError(
             f"kernel returned an array of shape {tuple(K.shape)} and type {K.dtype} for {shape[0]} "
             f"and {shape[1]} samples; it must return real numbers in an array of shape {shape}."
         )
-    if not all_finite(K):
+    if not arrays.all_finite(K):
         raise ValueError("kernel returned NaN or infinity; it must return finite numbers.")
-    return cast(K, X.dtype)
+    return arrays.cast(K, X.dtype)
 
 
 def neighbors_wanted(form: Kernel, radius: float | str, n_neighbors: int | None) -> int:

@@ -13,18 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 
-from ..core.arrays import (
-    cast,
-    host_copy,
-    identity,
-    in_best_type,
-    namespace,
-    of_one_type,
-    slices,
-    tiny,
-    to_host,
-    zeros,
-)
+from ..core import arrays
 from ..core.products import product, row_lengths
 from ..core.types import Array, Matrix
 from ..grams.base import Gram
@@ -84,7 +73,9 @@ class Similarity(Protocol):
         """The same with numpy's arrays in place of all that is on a device."""
         record: Any = self
         parts = {field.name: getattr(self, field.name) for field in fields(record)}
-        there: Similarity = replace(record, **{name: host_copy(parts[name]) for name in parts})
+        there: Similarity = replace(
+            record, **{name: arrays.host_copy(parts[name]) for name in parts}
+        )
         return there
 
 
@@ -137,7 +128,7 @@ class FittedKernel(Similarity):
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
         Y = form.prepared(Y)
-        q = zeros(Y.shape[0], self.r) + self.r[0]
+        q = arrays.zeros(Y.shape[0], self.r) + self.r[0]
         if self.n_neighbors is not None or form.radii == "each":
             kept, radii = near(Y, X, self.n_neighbors, self.reach, self.r)
             q = radii if form.radii == "each" else q
@@ -145,7 +136,7 @@ class FittedKernel(Similarity):
             values = kept.entries(form, Y, q, X, self.r)
         else:
             values = form.dense(form.ready(Y, X), q, form.ready(X, X), self.r)
-        return of_one_type(values, Y), form.own(Y)
+        return arrays.of_one_type(values, Y), form.own(Y)
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         if self.form.linear and self.n_neighbors is None:
@@ -153,20 +144,20 @@ class FittedKernel(Similarity):
         return super().product(Y, W)
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        X, Y = to_host(self.X), self.form.prepared(to_host(Y))
+        X, Y = arrays.to_host(self.X), self.form.prepared(arrays.to_host(Y))
         return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
 
     def host_copy(self) -> FittedKernel:
-        X, width = to_host(self.X), to_host(self.width)
-        r, reach = (cast(to_host(each), X.dtype) for each in (self.r, self.reach))
+        X, width = arrays.to_host(self.X), arrays.to_host(self.width)
+        r, reach = (arrays.cast(arrays.to_host(each), X.dtype) for each in (self.r, self.reach))
         return replace(self, X=X, r=r, reach=reach, width=width)
 
 
 def linear_product(X: Matrix, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
     """⟨Y, X⟩ W, and ⟨y, y⟩, by products with X and Y alone."""
-    own = row_lengths(in_best_type(Y))
-    kW = product(in_best_type(Y), product(in_best_type(X).T, in_best_type(W)))
-    return of_one_type(kW, W), of_one_type(own, W)
+    own = row_lengths(arrays.in_best_type(Y))
+    kW = product(arrays.in_best_type(Y), product(arrays.in_best_type(X).T, arrays.in_best_type(W)))
+    return arrays.of_one_type(kW, W), arrays.of_one_type(own, W)
 
 
 @dataclass(frozen=True)
@@ -188,9 +179,9 @@ class PrecomputedKernel(Similarity):
     radii: ClassVar[None] = None
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        d, xp = self.diagonal, namespace(self.diagonal)
+        d, xp = self.diagonal, arrays.namespace(self.diagonal)
         if bool(xp.all(d == d[0])):
-            return Y, zeros(Y.shape[0], Y) + d[0]
+            return Y, arrays.zeros(Y.shape[0], Y) + d[0]
         each = xp.where(d > 0, 1 / xp.where(d > 0, d, 1), 0)
         if sparse.issparse(Y):
             bounds = (Y.multiply(Y) @ sparse.diags_array(each)).max(axis=1)
@@ -202,7 +193,7 @@ class PrecomputedKernel(Similarity):
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
         """The one most alike."""
-        k = to_host(Y)
+        k = arrays.to_host(Y)
         return np.asarray(among[np.asarray(k[:, among].argmax(axis=1)).ravel()])
 
 
@@ -250,16 +241,16 @@ class DiffusedKernel(Similarity):
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         c = self.diffusion.c
-        return self.product(Y, identity(c.shape[0], c))
+        return self.product(Y, arrays.identity(c.shape[0], c))
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
         there = d.walk_on(d.c * W)
-        xp = namespace(W)
+        xp = arrays.namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
             step = first_steps(k, d.degrees)
-            length = xp.sqrt(xp.maximum(d.lengths(step), tiny(W)))
+            length = xp.sqrt(xp.maximum(d.lengths(step), arrays.tiny(W)))
             return (step @ there) / length[:, None], xp.ones_like(own)
 
         return _by_rows(self.base, Y, W.shape[0], of_rows)
@@ -300,7 +291,7 @@ def _by_rows(
     kernel: Similarity, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
     """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    some = slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
+    some = arrays.slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
     parts = [of_rows(*kernel.rows(Y[rows, :])) for rows in some]
-    xp = namespace(parts[0][0])
+    xp = arrays.namespace(parts[0][0])
     return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
