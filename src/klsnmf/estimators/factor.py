@@ -88,8 +88,15 @@ class WNMF(Factorization):
     n_iter_ : int
     history_ : dict of arrays, one entry an iteration
         "objective", and the change of each factor as Frobenius norm, such as "change_G".
+    strengths_ : ndarray of shape (n_samples,)
+        How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
+    status_ : {"converged", "exhausted", "collapsed", "stopped"}
+        How the fit ended.
     verdict_ : str
-        Why the fit ended, in a sentence.
+        The same in a sentence.
+    notes_ : tuple of records
+        What the user should know of the fit, as in the warnings: see
+        :mod:`klsnmf.estimators.notes`.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples

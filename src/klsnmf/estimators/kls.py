@@ -123,8 +123,15 @@ class KLSNMF(KernelClusterer):
     n_iter_ : int
     history_ : dict of arrays, one entry an iteration
         "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase.
+    strengths_ : ndarray of shape (n_samples,)
+        How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
+    status_ : {"converged", "exhausted", "collapsed", "stopped"}
+        How the fit ended.
     verdict_ : str
-        Why the fit ended, in a sentence.
+        The same in a sentence.
+    notes_ : tuple of records
+        What the user should know of the fit, as in the warnings: see
+        :mod:`klsnmf.estimators.notes`.
     lam_ : float
     radius_ : float or ndarray of shape (n_samples,)
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
