@@ -25,7 +25,7 @@ PLAN = {
 #: Modules with more freedom than their folder, and what it is.
 EXCEPTIONS = {
     # Files hold fitted estimators, part by part.
-    "io.model_file": "estimators models kernels grams methods",
+    "io.model_file": "estimators solve models kernels grams methods",
     # The memory that starts will take is planned before they are made.
     "kernels.sizing": "solve.starts",
     # How sure a sample is of its cluster, and what a fit notes, in data.

@@ -292,7 +292,8 @@ def test_huge_and_tiny_data(model, dtype, factor, row_norm):
     model = clone(model).set_params(row_norm=row_norm)
     scaled = (X * factor).astype(dtype)
     found = fit_or_refusal(model, scaled)
-    if model.kernel in ("self-tuning", "cosine") or row_norm == "l2":
+    scale_free = getattr(model, "kernel", "linear") in ("self-tuning", "cosine")
+    if scale_free or row_norm == "l2":
         plain = fitted(model, X.astype(dtype), max_iter=100)
         np.testing.assert_array_equal(found.labels_, plain.labels_)
         np.testing.assert_array_equal(found.predict(scaled), plain.predict(X.astype(dtype)))
@@ -598,7 +599,7 @@ def test_path_advises_a_lam_that_it_has_seen(seed, monkeypatch):
         batches.append(list(lams))
         return best_by_lam(problem, lams)
 
-    for module in ("shell", "fitting"):
+    for module in ("estimators.by_kernel", "solve.phases"):
         monkeypatch.setattr(f"klsnmf.{module}.best_by_lam", noted)
     lams = [1e6, 2e-3, 0, 1e-3]
     with pytest.warns(ConvergenceWarning) as caught:

@@ -13,7 +13,7 @@ from klsnmf.core.arrays import host_copy, namespace, place, to_host
 from klsnmf.kernels.build import KernelSettings, fit_kernel
 from klsnmf.kernels.functions import KERNELS, Kernel
 from klsnmf.kernels.mix import Mixture
-from klsnmf.kernels.similarity import DiffusedKernel, linear_similarity
+from klsnmf.kernels.similarity import DiffusedKernel
 
 N, K = 60, 3
 SAMPLES, _ = make_blobs(N + 8, 4, centers=K, cluster_std=1.5, random_state=0)
@@ -157,7 +157,8 @@ class TestProductsWithSamples(SimilarityContract):
     def test_of_sparse_samples(self):
         (view,) = KernelSettings(**self.settings).views(sparse.csr_array(X), 1.0, K, local=False)
         assert not view.K.stored
-        kept = linear_similarity(sparse.csr_array(X)).product(sparse.csr_array(NEW), np.eye(N))
+        _, linear = fit_kernel(sparse.csr_array(X), "linear", "auto", None)
+        kept = linear.product(sparse.csr_array(NEW), np.eye(N))
         np.testing.assert_allclose(kept[0], NEW @ X.T)
 
 

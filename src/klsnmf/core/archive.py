@@ -103,6 +103,12 @@ class Archive:
             arrays[name] = array
             return name
 
+        kind = type(value).__name__
+        if type(value) is self.records.get(kind):
+            if isinstance(value, Enum):
+                return {"record": kind, "name": value.name}
+            held = {field.name: getattr(value, field.name) for field in fields(value)}
+            return {"record": kind, "fields": self.encode_each(held, arrays, where)}
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, os.PathLike):
@@ -122,12 +128,6 @@ class Archive:
             return {"tuple": items} if isinstance(value, tuple) else items
         if isinstance(value, Mapping):
             return {"dict": self.encode_each(value, arrays, where)}
-        kind = type(value).__name__
-        if type(value) is self.records.get(kind):
-            if isinstance(value, Enum):
-                return {"record": kind, "name": value.name}
-            held = {field.name: getattr(value, field.name) for field in fields(value)}
-            return {"record": kind, "fields": self.encode_each(held, arrays, where)}
         raise ValueError(
             f"{where} is of type {kind}, which a {self.entry} file does not hold: it holds "
             "numbers, text and arrays, no functions and no generators. Give it in another form, "

@@ -42,6 +42,7 @@ from ..kernels.similarity import (
 )
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
+from ..solve.solution import Trouble
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
@@ -142,7 +143,7 @@ _ARCHIVE = _ModelArchive(
     *("model", 2),
     *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest),
     *(LinkedKernel, Links, MixedKernel, NearestMean, NewSamples, PrecomputedKernel),
-    *(SpectralDiffusion, Collapsed, FewerClusters, NotConverged),
+    *(SpectralDiffusion, Collapsed, FewerClusters, NotConverged, Trouble),
 )
 
 
