@@ -19,6 +19,7 @@ import klsnmf
 from klsnmf.core.threads import side_by_side
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy, nmi
+from klsnmf.models.ls_nmf import LocalSimilarity
 
 from . import batch, scale
 from .cases import BARE, SAMPLES, TRANSCRIPTIONS, Job
@@ -49,8 +50,8 @@ def dense(job: Job, folder: Path) -> Iterator[Measured]:
     # Before and after: the machine may have had other things to do.
     before = batch.bare_seconds(K.K, 10 * job.fits)
     found = {
-        name: iteration_seconds([model(K, 1e-4)] * job.fits, starts, iterations)
-        for name, model in batch.MODELS.items()
+        name: iteration_seconds([LocalSimilarity(K, 1e-4, step)] * job.fits, starts, iterations)
+        for name, step in batch.STEPS.items()
     }
     found[BARE] = min(before, batch.bare_seconds(K.K, 10 * job.fits))
     for what in job.makes:

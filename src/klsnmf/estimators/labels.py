@@ -24,6 +24,9 @@ from ..core.arrays import cast, namespace, tiny, widest
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels
 
+#: The least by which one score leads, in units of rounding.
+_HAIR = 2
+
 #: Runs of k-means on the coefficients; the best is kept.
 _RUNS = 10
 
@@ -35,23 +38,26 @@ def led_by(scores: Array, labels: Labels) -> Array:  # (m, k), (m,) -> (m, k)
     where rounding does: there is no strength in that.
     """
     xp = namespace(scores)
-    most = xp.max(scores, axis=1)
     astray = xp.argmax(scores, axis=1) != labels
-    hair = most * (1 + 2 * xp.finfo(scores.dtype).eps) + tiny(scores)
-    raised = one_a_row(scores, labels, xp.where(astray, hair - taken(scores, labels), 0))
-    return scores + raised
+    most = xp.max(scores, axis=1)
+    level = xp.where(most > 0, most, tiny(scores))
+    nothing = astray & (most == 0)
+    scores = xp.where(nothing[:, None], level[:, None], scores)
+    hair = level * (1 + _HAIR * xp.finfo(scores.dtype).eps)
+    return scores + one_a_row(scores, labels, xp.where(astray, hair - taken(scores, labels), 0))
 
 
 def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
     """1 - second/first; 0 where the own score is not positive, 1 if there is no other cluster."""
-    scores = plus(cast(scores, widest(scores)))
     xp = namespace(scores)
+    rounding = 2 * _HAIR * xp.finfo(scores.dtype).eps
+    scores = plus(cast(scores, widest(scores)))
     own = taken(scores, labels)
     if scores.shape[1] == 1:
         return xp.ones_like(own)
     second = xp.max(scores - one_a_row(scores, labels, own), axis=1)
     found = 1 - second / xp.where(own > 0, own, 1)
-    return xp.where(own > 0, xp.clip(found, 0, 1), 0)
+    return xp.where((own > 0) & (found > rounding), xp.clip(found, 0, 1), 0)
 
 
 @dataclass(frozen=True)

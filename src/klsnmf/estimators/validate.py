@@ -53,28 +53,38 @@ def as_numbers(
     estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False, precomputed: bool = False
 ) -> Matrix:
     """X as scikit-learn checks it, in its own precision; with gaps, NaN may be in it."""
-    if not estimator._on_devices or arrays.follows_lists(X):
-        X = validate_data(
+    if estimator._on_devices and not arrays.follows_lists(X):
+        return arrays.as_numbers(estimator, X, reset=reset)
+    try:
+        return validate_data(
             estimator,
             X,
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
+            ensure_all_finite="allow-nan" if gaps else True,
         )
-        if not gaps and has_gaps(X):
-            remedy = (
-                "compute them from samples without gaps, or leave those samples out."
-                if precomputed
-                else "fill them in (sklearn.impute has ways), leave their rows or columns out, or "
-                "use WNMF, which passes over them."
-            )
-            raise ValueError(
-                f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: "
-                f"{remedy}"
-            )
-        return X
-    return arrays.as_numbers(estimator, X, reset=reset)
+    except ValueError as error:
+        if gaps or not _refused_for_gaps(X):
+            raise
+        remedy = (
+            "compute them from samples without gaps, or leave those samples out."
+            if precomputed
+            else "fill them in (sklearn.impute has ways), leave their rows or columns out, or use "
+            "WNMF, which passes over them."
+        )
+        raise ValueError(
+            f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: "
+            f"{remedy}"
+        ) from error
+
+
+def _refused_for_gaps(X: Any) -> bool:
+    """Whether gaps are what is wrong with X; scikit-learn says so in words only."""
+    try:
+        return has_gaps(check_array(X, accept_sparse="csr", ensure_all_finite=False))
+    except (TypeError, ValueError):
+        return False
 
 
 def has_gaps(X: Matrix) -> bool:
