@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
@@ -55,18 +56,20 @@ def as_numbers(
     """X as scikit-learn checks it, in its own precision; with gaps, NaN may be in it."""
     if estimator._on_devices and not arrays.follows_lists(X):
         return arrays.as_numbers(estimator, X, reset=reset)
-    try:
+
+    def checked(seen: Any, finite: bool | str) -> Matrix:
+        types = [np.float64, np.float32]
         return validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if gaps else True,
+            seen, X, reset=reset, accept_sparse="csr", dtype=types, ensure_all_finite=finite
         )
+
+    try:
+        return checked(estimator, "allow-nan" if gaps else True)
     except ValueError as error:
-        if gaps or not _refused_for_gaps(X):
-            raise
+        try:
+            checked(copy(estimator), "allow-nan")
+        except ValueError:  # gaps are not all that is wrong with X
+            raise error from None
         remedy = (
             "compute them from samples without gaps, or leave those samples out."
             if precomputed
@@ -77,14 +80,6 @@ def as_numbers(
             f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: "
             f"{remedy}"
         ) from error
-
-
-def _refused_for_gaps(X: Any) -> bool:
-    """Whether gaps are what is wrong with X; scikit-learn says so in words only."""
-    try:
-        return has_gaps(check_array(X, accept_sparse="csr", ensure_all_finite=False))
-    except (TypeError, ValueError):
-        return False
 
 
 def has_gaps(X: Matrix) -> bool:
