@@ -8,7 +8,8 @@ Before the change, and after it::
 Both make the same list of fits, each with a fixed seed and on one thread. ``store`` keeps labels
 and objectives, and hashes of everything else that a fitted estimator shows: its attributes, its
 warnings, ``transform`` and ``similarity``. ``compare`` prints a line for each fit, and ends with
-exit code 1 unless all are the same to the last bit. ``store --quick`` leaves out the larger sets.
+exit code 1 unless all are the same to the last bit; attributes that are new have nothing to be
+compared with. ``store --quick`` leaves out the larger sets.
 ``PYTHONPATH`` chooses the code, for example that of another checkout.
 
 ``--files`` is for what older code wrote: models of ``klsnmf cluster`` and checkpoints of fits that
@@ -396,7 +397,7 @@ def difference(then: dict[str, Any], now: dict[str, Any]) -> str:
         share = abs(other - objective) / (abs(objective) or 1)
         return f"labels same, objective differs by {share:.1e} relative"
     before, after = json.loads(str(then["rest"])), json.loads(now["rest"])
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    names = [name for name in before if before[name] != after.get(name)]
     if placed := count(then["predict"], now["predict"]):
         return f"labels and objective same, predict differs in {placed}"
     return f"labels and objective same, other bits in {', '.join(names)}" if names else ""
