@@ -149,3 +149,14 @@ def self_tuning(X, n_neighbors, scale_neighbor=7):
         for j in order[i][:n_neighbors]:
             K[i, j] = K[j, i] = np.exp(-(d[i, j] ** 2) / (r[i] * r[j]))
     return K
+
+
+def perron(K, labels, k):
+    """G whose column c is the leading eigenvector of the block of cluster c, and its eigenvalue."""
+    G, values = np.zeros((len(K), k)), np.zeros(k)
+    for c in range(k):
+        members = np.flatnonzero(labels == c)
+        if members.size:
+            found, vectors = np.linalg.eigh(K[np.ix_(members, members)])
+            values[c], G[members, c] = found[-1], np.abs(vectors[:, -1])
+    return G, values
