@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .progress import tell
-from .threads import threads_for
 from .types import Array
+from .work import tell, threads_for
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core import arrays, memory
-from ..core.products import asymmetry, times
+from ..core.arithmetic import asymmetry, times
 from ..core.types import Array
 from .base import Gram, fits_single_precision, inverse_root
 

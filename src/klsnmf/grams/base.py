@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core import memory
+from ..core.arithmetic import canonical
 from ..core.arrays import namespace, on_host, to_host
-from ..core.products import canonical
 from ..core.types import Array, Matrix
 
 #: An order of samples, for rows of an array.

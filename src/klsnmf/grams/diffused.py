@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core import memory
+from ..core.arithmetic import row_lengths, step
 from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
-from ..core.products import row_lengths, step
 from ..core.types import Array
 from .array import DenseGram
 from .base import Gram, inverse_root, multiply_wide

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.threads import allowed_threads, side_by_side
 from ..core.types import Array
+from ..core.work import allowed_threads, side_by_side
 from .base import Gram
 
 #: Rows and columns of a tile: it stays in the processor's cache while it is made and used. And the

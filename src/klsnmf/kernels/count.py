@@ -18,11 +18,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from ..core.kmeans import draw_seed, kmeans
-from ..core.progress import steps
-from ..core.threads import threads_for
 from ..core.types import Array, Labels
+from ..core.work import steps, threads_for
 from ..grams.base import Gram
-from ..grams.normalized import leading_eigenvectors
+from ..grams.spectral import leading_eigenvectors
 
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
 _MOST = 25

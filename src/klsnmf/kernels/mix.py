@@ -22,10 +22,10 @@ import numpy as np
 
 from ..core.eigenvectors import subspace_iteration
 from ..core.kmeans import draw_seed, kmeans
-from ..core.threads import threads_for
 from ..core.types import Array, Labels
+from ..core.work import threads_for
 from ..grams.base import Gram
-from ..grams.normalized import spectral_embedding
+from ..grams.spectral import spectral_embedding
 from ..grams.weighted import matrix_for_sum, weighted_sum
 from .similarity import MixedKernel, View
 

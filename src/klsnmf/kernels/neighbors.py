@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from ..core.arithmetic import all_distances, centred, squared_distances
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
-from ..core.products import all_distances, centred, squared_distances
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
 from .functions import SCALE_NEIGHBOR, Kernel
@@ -125,14 +125,17 @@ def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
 
 def undirected_pairs(
     neighbors: NDArray[np.intp], kept: NDArray[np.bool_] | None = None
-) -> tuple[Array, Array]:  # (pairs,), (pairs,)
-    """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse."""
+) -> tuple[Array, Array, Array]:  # (pairs,) each
+    """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse.
+
+    And the place of each among all that are kept.
+    """
     n, m = neighbors.shape
     i, j = np.repeat(np.arange(n), m), neighbors.ravel()
     if kept is not None:
         i, j = i[kept.ravel()], j[kept.ravel()]
-    keys = np.unique(np.minimum(i, j) * n + np.maximum(i, j))
-    return keys // n, keys % n
+    keys, places = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_index=True)
+    return keys // n, keys % n, places
 
 
 def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_array:
@@ -148,14 +151,15 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which new samples i keep which samples j of the fit, as two lists."""
+    """Which new samples i keep which samples j of the fit, as lists, with squared distances."""
 
     i: Array
     j: Array
+    d2: Array
 
     def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Matrix:  # (m, n)
         """k(y, x) where a pair is kept, else zero; radii are q and r."""
-        values = form.pairs(Y, q, self.i, X, r, self.j)
+        values = form.pairs(Y, q, self.i, X, r, self.j, self.d2.copy())
         return sparse.csr_array((values, (self.i, self.j)), shape=(Y.shape[0], X.shape[0]))
 
 
@@ -206,8 +210,8 @@ def _near_pairs(
 ) -> tuple[Pairs, Array]:  # (m,)
     """By distances that are found roughly, and looked at exactly where it matters."""
     n = X.shape[0]
-    none: Array = np.empty(0, np.intp)
-    kept_i, kept_j, radii = [none], [none], [np.empty(0, reach.dtype)]
+    none: tuple[Array, Array, Array] = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
+    kept, radii = [none], [np.empty(0, reach.dtype)]
     m = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0) + SURPLUS)
     for some in slices(Y.shape[0], _BLOCK // n):
         part = Y[some]
@@ -229,13 +233,11 @@ def _near_pairs(
             i, j = np.nonzero(rough <= np.maximum(reach, furthest[:, None]) + slack)
             d2 = squared_distances(part, i, X, j)
             within = (d2 <= reach[j]) | (d2 <= furthest[i])
-            keys = np.unique(i[within] * n + j[within])
-            kept_i.append(keys // n + some.start)
-            kept_j.append(keys % n)
-    return Pairs(np.concatenate(kept_i), np.concatenate(kept_j)), np.concatenate(radii)
+            kept.append((i[within] + some.start, j[within], d2[within]))
+    return Pairs(*map(np.concatenate, zip(*kept, strict=True))), np.concatenate(radii)
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:
     """Weight 1 where one sample is among the nearest of the other, else 0."""
-    i, j = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
+    i, j, _ = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
     return Graph(symmetric(i, j, np.ones(len(i), X.dtype), np.zeros(X.shape[0], X.dtype)))

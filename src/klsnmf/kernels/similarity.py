@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..core import arrays
-from ..core.products import product, row_lengths
+from ..core.arithmetic import product, row_lengths
 from ..core.types import Array, Matrix
 from ..grams.base import Gram
 from ..grams.diffused import Steps
-from ..grams.links import Links
-from ..grams.normalized import first_steps
+from ..grams.sparse import Links
+from ..grams.spectral import first_steps
 from .functions import Kernel, KernelFunction, kernel_of
 from .neighbors import near
 

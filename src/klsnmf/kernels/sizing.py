@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.kmeans import how_many_starts
 from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
-from ..solve.starts import how_many_starts
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE
 

@@ -14,17 +14,16 @@ from scipy import sparse
 from sklearn.utils._param_validation import HasMethods
 
 from ..core import files, memory
+from ..core.arithmetic import largest_entry
 from ..core.arrays import follows_lists, place
-from ..core.products import largest_entry
 from ..core.types import Array, Matrix
 from ..grams import block_tasks
 from ..grams.block_tasks import Cut
 from ..grams.distributed import DistributedGram, Workers, cut_rows, default_client
 from . import worker_tasks
 from .functions import KERNELS, Kernel
+from .inputs import here, is_dask_array, is_path, moderate_unit
 from .plan import require_on_workers
-from .samples import here, is_dask_array, is_path
-from .scaling import moderate_unit
 from .worker_tasks import FileRows, Preparation
 
 
