@@ -74,7 +74,7 @@ def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
 
 def row_blocks(A: Array) -> list[Array]:
     """A in parts that stay in the processor's cache; sums over parts are the more precise too."""
-    return [A[start : start + _ROWS] for start in range(0, len(A), _ROWS)]
+    return [A[rows] for rows in slices(len(A), _ROWS)]
 
 
 def lengths(V: Array) -> Array:  # (n, k) -> (k,)
@@ -193,9 +193,8 @@ def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_a
     for start, stop in pairwise(edges):
         first, last = K.indptr[start], K.indptr[stop]
         entries = K.data[first:last], K.indices[first:last], K.indptr[start : stop + 1] - first
-        parts.append(
-            (slice(start, stop), sparse.csr_array(entries, shape=(stop - start, K.shape[1])))
-        )
+        part = sparse.csr_array(entries, shape=(stop - start, K.shape[1]))
+        parts.append((slice(start, stop), part))
     return parts
 
 
@@ -260,10 +259,8 @@ def _row_sums(A: Any, B: Any) -> Array:
 
 
 def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j: Array) -> Array:
-    step = max(1, _BLOCK // X.shape[1])
     values = np.empty(len(i), X.dtype)
-    for start in range(0, len(i), step):
-        part = slice(start, start + step)
+    for part in slices(len(i), _BLOCK // X.shape[1]):
         values[part] = function(X[i[part]], Y[j[part]])
     return values
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from .arrays import slices
 from .types import Array
 from .work import tell, threads_for
 
@@ -189,5 +190,5 @@ def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
 
 def _times(A: Array, M: Array) -> None:
     """A ← AM, in place."""
-    for start in range(0, len(A), _ROWS):
-        A[start : start + _ROWS] = A[start : start + _ROWS] @ M
+    for rows in slices(len(A), _ROWS):
+        A[rows] = A[rows] @ M

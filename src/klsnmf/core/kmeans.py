@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .arithmetic import row_lengths, times
+from .arrays import slices
 from .types import Array, Labels, Matrix
 from .work import allowed_threads, steps, tell, threads_for
 
@@ -73,9 +74,8 @@ def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels |
     X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
     n, p = X.shape
     tolerance = _TOLERANCE * float(row_lengths(X).mean(dtype=np.float64)) / p
-    together = max(1, max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
-    parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
-    return [labels for part in parts for labels in _run(X, k, part, tolerance)]
+    together = slices(len(seeds), max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
+    return [labels for some in together for labels in _run(X, k, seeds[some], tolerance)]
 
 
 def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Labels | None]:
@@ -194,12 +194,12 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
     columns = centres.reshape(r * k, p)
     halves = row_lengths(columns) / 2
     labels = np.empty((r, len(X)), np.intp)
-    some = max(1, _IN_CACHE // (r * k))
-    with threads_for(2.0 * some * columns.size):
-        for start in range(0, len(X), some):
-            closeness = X[start : start + some] @ columns.T
+    step = max(1, _IN_CACHE // (r * k))
+    with threads_for(2.0 * step * columns.size):
+        for some in slices(len(X), step):
+            closeness = X[some] @ columns.T
             closeness -= halves  # (‖x‖² - ‖x - c‖²) / 2
-            labels[:, start : start + some] = closeness.reshape(-1, r, k).argmax(axis=2).T
+            labels[:, some] = closeness.reshape(-1, r, k).argmax(axis=2).T
     return labels
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..core import memory
 from ..core.arithmetic import row_lengths, step
-from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
+from ..core.arrays import cast, on_host, set_diagonal, slices, to_host, without_tiny
 from ..core.types import Array
 from .array import DenseGram
 from .base import Gram, inverse_root, multiply_wide
@@ -134,34 +134,11 @@ class Diffusion:
 
 
 @dataclass(frozen=True)
-class TwoSteps:
-    """Two steps on samples whose K is known by its products: S is never formed.
+class TwoSteps(Diffusion):
+    """Two steps on samples whose K, and so S, is known by its products: S is never formed.
 
     Two of them have a diagonal that products tell; after more it takes eigenvectors.
     """
-
-    K: Gram
-    degrees: Array  # (n,)
-    c: Array  # (n, 1)
-
-    way: ClassVar[str] = "products"
-    cheaper: ClassVar[bool] = False
-    steps: ClassVar[int] = 2
-
-    def gram(self) -> Gram:
-        """K_t, by products with K."""
-        return DiffusedGram(self)
-
-    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
-        """S^steps V."""
-        root = inverse_root(self.degrees)
-        for _ in range(steps):
-            V = root * self.K.dot(root * V)
-        return V
-
-    def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        """SV: the second step of a new sample."""
-        return self.walk(V, 1)
 
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of rows of first steps, which are half the way."""
@@ -169,14 +146,14 @@ class TwoSteps:
 
     @property
     def flops(self) -> float:
-        return self.steps * self.K.flops
+        return self.steps * float(self.S.K.flops)
 
     def in_single_precision(self) -> TwoSteps:
         return self
 
 
 #: Ways to know K_t, and what new samples need.
-Steps = Diffusion | TwoSteps | SpectralDiffusion
+Steps = Diffusion | SpectralDiffusion
 
 
 class DiffusedGram(Gram):
@@ -184,13 +161,10 @@ class DiffusedGram(Gram):
 
     order = "C"
 
-    def __init__(self, diffusion: Diffusion | TwoSteps) -> None:
+    def __init__(self, diffusion: Diffusion) -> None:
         self.diffusion = diffusion
-        n = len(diffusion.c)
-        self.shape, self.dtype = (n, n), diffusion.c.dtype
-        self.flops = diffusion.flops
-        self.diagonal = (diffusion.c[:, 0] > 0).astype(self.dtype)
-        self.largest, self.nonnegative = 1.0, True
+        diagonal = (diffusion.c[:, 0] > 0).astype(diffusion.c.dtype)
+        super().__init__(diagonal, diffusion.flops, largest=1.0, nonnegative=True)
 
     def multiply(self, V: Array, out: Array) -> None:
         multiply_wide(self.spread, V, out)
@@ -284,9 +258,9 @@ def _squared(A: Any) -> Any:
 
 
 def _two_steps(K: Gram) -> tuple[Gram, TwoSteps]:
-    degrees = K.normalized()[1]
+    S, degrees = K.normalized()
     weights = np.square(inverse_root(degrees)[:, 0])
-    diffusion = TwoSteps(K, degrees, inverse_root(weights * K.square_sums(weights)))
+    diffusion = TwoSteps(S, degrees, 2, inverse_root(weights * K.square_sums(weights)))
     return diffusion.gram(), diffusion
 
 
@@ -319,9 +293,9 @@ def _diagonal_of_power(S: Any, steps: int) -> Array | None:  # (n,)
     if n * min(float(n), (stored / n) ** half) > _MOST_ENTRIES:
         return None
     diagonal = np.empty(n, S.dtype)
-    for start in range(0, n, _ROWS):
-        rows = S[start : start + _ROWS]
+    for some in slices(n, _ROWS):
+        rows = S[some]
         for _ in range(half - 1):
             rows = rows @ S
-        diagonal[start : start + _ROWS] = row_lengths(rows)
+        diagonal[some] = row_lengths(rows)
     return diagonal

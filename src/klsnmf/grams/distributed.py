@@ -226,15 +226,10 @@ class DistributedGram(Gram):
     def __init__(self, workers: Workers, blocks: Sequence[Any], cut: Cut) -> None:
         self.workers, self.blocks, self.cut = workers, list(blocks), cut
         seen = self._each(block_tasks.describe, [(rows,) for rows in cut])
-        n = cut.edges[-1]
-        self.shape = (n, n)
-        self.dtype = seen[0].dtype
-        self.flops = 2.0 * n**2
-        self.diagonal = np.concatenate([one.diagonal for one in seen])
-        least, most = min(one.least for one in seen), max(one.most for one in seen)
-        self.largest = max(-least, most)
-        self.nonnegative = least >= 0
-        self.mean = sum(one.total for one in seen) / float(n) ** 2
+        diagonals, least, most, totals = zip(*seen, strict=True)
+        largest, size = max(-min(least), *most), float(cut.edges[-1]) ** 2
+        super().__init__(np.concatenate(diagonals), 2.0 * size, largest, min(least) >= 0)
+        self.mean = sum(totals) / size
 
     def __reduce__(self) -> NoReturn:
         # Part of a fitted model only where new samples walk over K itself.

@@ -47,13 +47,8 @@ class SparseGram(Gram):
 
     def __init__(self, K: sparse.csr_array) -> None:
         self.K = K
-        self.shape = (K.shape[0], K.shape[0])
-        self.dtype = K.dtype
-        self.flops = 2.0 * K.nnz
-        self.diagonal = K.diagonal()
         least, most = float(K.data.min(initial=0)), float(K.data.max(initial=0))
-        self.largest = max(-least, most)
-        self.nonnegative = least >= 0
+        super().__init__(K.diagonal(), 2.0 * K.nnz, max(-least, most), least >= 0)
 
     def multiply(self, V: Array, out: Array) -> None:
         multiply_wide(lambda wide: times(self.K, wide), V, out)

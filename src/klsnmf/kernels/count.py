@@ -167,6 +167,10 @@ def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float,
 
 def share_left(K: Gram, labels: Labels, k: int) -> float:
     """f of hard clusters at λ = 0, where W Gᵀ averages within a cluster, relative to tr K / 2."""
+    return 1 - float(within_clusters(K, labels, k).sum()) / K.trace
+
+
+def within_clusters(K: Gram, labels: Labels, k: int) -> Array:  # (k,)
+    """The sum of K within each of k clusters, divided by the number of its samples."""
     H = np.eye(k, dtype=K.dtype)[labels]
-    within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)
-    return 1 - float(within.sum()) / K.trace
+    return np.asarray(np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1))
