@@ -202,12 +202,12 @@ def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Steps]:
     if not K.stored:
         return _two_steps(K) if steps == 2 else diffuse_along_eigenvectors(K, k, steps)
     S, degrees = K.normalized()
-    if _worth_forming(S, steps):
-        return _formed(S, degrees, steps, power(S, steps // 2))
-    diagonal = _diagonal_of_power(S, steps)
+    half = power(S, steps // 2) if _worth_forming(S, steps) else None
+    diagonal = _diagonal_of_power(S, steps) if half is None else row_lengths(half)
     if diagonal is None:
         return diffuse_along_eigenvectors(K, k, steps)
-    return _lazy(S, degrees, steps, diagonal)
+    diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
+    return _gram(diffusion, half), diffusion
 
 
 def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion]:
@@ -230,9 +230,8 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)
-    if not _worth_forming(S, steps):
-        return _lazy(S, degrees, steps, row_lengths(half))
-    return _formed(S, degrees, steps, half)
+    diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
+    return _gram(diffusion, half if _worth_forming(S, steps) else None), diffusion
 
 
 def _at_hand(K: Gram) -> Gram:
@@ -264,14 +263,9 @@ def _two_steps(K: Gram) -> tuple[Gram, TwoSteps]:
     return diffusion.gram(), diffusion
 
 
-def _lazy(S: Any, degrees: Array, steps: int, diagonal: Array) -> tuple[Gram, Diffusion]:
-    diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
-    return DiffusedGram(diffusion), diffusion
-
-
-def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffusion]:
-    diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
-    return diffusion.formed(half), diffusion
+def _gram(diffusion: Diffusion, half: Any) -> Gram:
+    """K_t as an array from S^(t/2), or by products with S where that is None."""
+    return DiffusedGram(diffusion) if half is None else diffusion.formed(half)
 
 
 def _worth_forming(S: Any, steps: int) -> bool:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 from typing import Any, NoReturn
@@ -163,21 +164,15 @@ class Workers:
         """When there were workers last; an error where that is too long ago."""
         if self.client.status == "closed":
             raise self._gone()
-        if self.client.status == "running" and self._present():
-            return time.monotonic()
+        with suppress(ClusterError):  # of a scheduler that does not answer
+            if self.client.status == "running" and self._ask("ncores", workers=None):
+                return time.monotonic()
         if time.monotonic() - alive > PATIENCE:
             raise self._gone(
                 "All workers of the Dask cluster are gone, or its scheduler is silent, for "
                 f"{PATIENCE:g} seconds"
             )
         return alive
-
-    def _present(self) -> bool:
-        """Whether there are workers, and a scheduler that says so."""
-        try:
-            return bool(self._ask("ncores", workers=None))
-        except ClusterError:
-            return False
 
     def _ask(self, question: str, **details: Any) -> Any:
         """The scheduler's answer; the client itself would wait for ever for it."""
@@ -302,9 +297,6 @@ class DistributedGram(Gram):
     def _each(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
         """The function's results for every block; arguments for each, or one for all."""
         each = arguments if isinstance(arguments, list) else [(arguments,)] * len(self.blocks)
-        return self.workers.results(
-            [
-                self.workers.submit(function, block, *more)
-                for block, more in zip(self.blocks, each, strict=True)
-            ]
-        )
+        pairs = zip(self.blocks, each, strict=True)
+        futures = [self.workers.submit(function, block, *more) for block, more in pairs]
+        return self.workers.results(futures)

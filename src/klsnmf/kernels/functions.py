@@ -62,11 +62,6 @@ class Kernel:
         return self.radii is not None
 
     @property
-    def scale_free(self) -> bool:
-        """Whether k stays the same where samples and radii are given in another unit."""
-        return self.of_distance or self.unit_length
-
-    @property
     def own_value(self) -> float:
         """k(x, x) of a kernel of distances."""
         return float(self.profile(np.zeros(1))[0])

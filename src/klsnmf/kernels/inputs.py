@@ -61,7 +61,7 @@ def unit_of(X: Matrix, kernel: Any) -> float:
     """
     names = kernel if isinstance(kernel, list | tuple) else [kernel]
     named = [KERNELS[name] for name in names if not callable(name) and name in KERNELS]
-    free = len(named) == len(names) and all(form.scale_free for form in named)
+    free = len(named) == len(names) and all(form.of_distance or form.unit_length for form in named)
     return moderate_unit(largest_entry(X)) if free else 1.0
 
 
@@ -179,7 +179,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
         raise ValueError(f"{name} has shape {shape}; a graph of {n} samples has shape ({n}, {n}).")
     graph = Graph(as_matrix(A, name, dtype))
     weights = graph.weights
-    _require_moderate(weights.largest, weights.dtype, name)
+    require_moderate(np.array(weights.largest, weights.dtype), name)
     if not weights.nonnegative:
         raise ValueError(f"{name} has negative weights; a graph has none.")
     if weights.asymmetry() > np.sqrt(np.finfo(weights.dtype).eps):
@@ -189,11 +189,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
 
 def require_moderate(values: Array, name: str) -> None:
     """Weights of samples or pairs, none so large that sums of products overflow."""
-    _require_moderate(float(np.abs(values).max(initial=0)), values.dtype, name)
-
-
-def _require_moderate(most: float, dtype: Any, name: str) -> None:
-    limit = _largest_weight(dtype)
+    most, limit = float(np.abs(values).max(initial=0)), _largest_weight(values.dtype)
     if most > limit:
         raise ValueError(
             f"{name} has entries up to {most:.3g}; divide it by a constant, so that none is above "

@@ -92,15 +92,19 @@ def nearest(
     n, surplus = X.shape[0], SURPLUS
     find = find or partial(neighbor_indices, X, approximate=approximate)
     while True:
-        found = find(n_neighbors + surplus)
-        rows = np.repeat(np.arange(n), found.shape[1])
-        d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
-        order = np.argsort(d2, axis=1, kind="stable")
-        found, d2 = (np.take_along_axis(each, order, axis=1) for each in (found, d2))
+        found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
         more = np.any(d2[:, -1] <= reach_of(d2, n_neighbors)) and found.shape[1] < n - 1
         surplus *= 4
         if not more or n * (n_neighbors + surplus) > _BLOCK:
             return found, d2
+
+
+def _sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each
+    """Samples of X that were found for each y, nearest first, and their squared distances."""
+    rows = np.repeat(np.arange(len(found)), found.shape[1])
+    d2 = squared_distances(Y, rows, X, found.ravel()).reshape(found.shape)
+    order = np.argsort(d2, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(d2, order, axis=1)
 
 
 def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the host
@@ -217,10 +221,7 @@ def _near_pairs(
         part = Y[some]
         rough = all_distances(part, X)
         near = np.argpartition(rough, m - 1, axis=1)[:, :m]
-        rows = np.repeat(np.arange(len(near)), m)
-        exact = squared_distances(part, rows, X, near.ravel()).reshape(-1, m)
-        order = np.argsort(exact, axis=1, kind="stable")
-        distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
+        distance = np.sqrt(_sorted_exactly(part, X, near)[1])
         itself = (distance[:, 0] == 0).astype(int)
 
         def last(neighbor: int, distance: Array = distance, itself: Array = itself) -> Array:
