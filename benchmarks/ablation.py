@@ -32,15 +32,16 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, __version__, datasets
+from klsnmf.core.kmeans import how_many_starts
 from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.count import share_left
+from klsnmf.kernels.inputs import unit_rows
 from klsnmf.kernels.mix import Mixture
 from klsnmf.kernels.neighbors import how_many_neighbors
-from klsnmf.kernels.scaling import unit_rows
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.solve.solution import factors_of_labels
-from klsnmf.solve.starts import how_many_starts, starts
+from klsnmf.solve.starts import starts
 
 from .rows import read_file
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import klsnmf
-from klsnmf.core.threads import side_by_side
+from klsnmf.core.work import side_by_side
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.models.ls_nmf import LocalSimilarity

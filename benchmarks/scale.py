@@ -30,7 +30,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF
-from klsnmf.core.threads import allowed_threads, side_by_side, threads_for
+from klsnmf.core.work import allowed_threads, side_by_side, threads_for
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.tiled import TILE
 from klsnmf.kernels.build import fit_kernel

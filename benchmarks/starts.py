@@ -13,8 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from klsnmf import datasets
-from klsnmf.core.kmeans import kmeans, kmeans_side_by_side
-from klsnmf.solve.starts import how_many_starts
+from klsnmf.core.kmeans import how_many_starts, kmeans, kmeans_side_by_side
 
 THREADS = 1
 

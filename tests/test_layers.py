@@ -26,8 +26,6 @@ PLAN = {
 EXCEPTIONS = {
     # Files hold fitted estimators, part by part.
     "io.model_file": "estimators solve models kernels grams methods",
-    # The memory that starts will take is planned before they are made.
-    "kernels.sizing": "solve.starts",
     # How sure a sample is of its cluster, and what a fit notes, in data.
     "report.run": "estimators.strengths",
     "report.page": "estimators.strengths",

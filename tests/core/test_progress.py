@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from klsnmf import GNMF, KLSNMF, n_clusters_evidence
-from klsnmf.core.progress import observed, steps, tell
+from klsnmf.core.work import observed, steps, tell
 from klsnmf.estimators import callbacks
-from klsnmf.grams import normalized
+from klsnmf.grams import spectral
 
 from ..helpers import blobs
 
@@ -55,7 +55,7 @@ def test_observers_inside_each_other_all_hear():
 
 def test_verbose_tells_what_comes_before_the_iterations(monkeypatch, capsys):
     """Eigenvectors of many samples with a kernel of all pairs can take minutes."""
-    monkeypatch.setattr(normalized, "_MANY", 100)
+    monkeypatch.setattr(spectral, "_MANY", 100)
     X, _ = blobs(300, 3, 6, seed=0)
     KLSNMF(3, kernel="rbf", verbose=1, random_state=0).fit(X)
     assert "eigenvectors:" not in capsys.readouterr().out  # it was a moment

@@ -8,7 +8,7 @@ import pytest
 import sklearn.cluster  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from klsnmf.core.threads import allowed_threads, threads_for
+from klsnmf.core.work import allowed_threads, threads_for
 
 
 def counts(kind):
@@ -39,7 +39,7 @@ def test_a_large_part_inside_a_small_one_may_use_what_was_allowed_outside():
 def test_libraries_that_are_loaded_later_are_limited_too():
     """OpenMP comes with scikit-learn's compiled modules, here after the first look."""
     code = """
-from klsnmf.core.threads import allowed_threads, threads_for
+from klsnmf.core.work import allowed_threads, threads_for
 import numpy
 before = allowed_threads()
 import sklearn.cluster

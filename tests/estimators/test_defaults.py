@@ -12,18 +12,19 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, datasets, n_clusters_evidence, path
+from klsnmf.core.kmeans import how_many_starts
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.count import Evidence
+from klsnmf.kernels.inputs import choose_row_norm
 from klsnmf.kernels.mix import explained, most_explained
 from klsnmf.kernels.neighbors import how_many_neighbors
-from klsnmf.kernels.scaling import choose_row_norm
 from klsnmf.metrics import accuracy
 from klsnmf.solve.phases import FINALISTS, Problem, best_by_lam, choose_phases, chosen
 from klsnmf.solve.solution import Status
-from klsnmf.solve.starts import how_many_starts, starts
+from klsnmf.solve.starts import starts
 
 from ..naive import mixing as naive
 

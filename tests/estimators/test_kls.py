@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, METHODS, path
 from klsnmf.core.kmeans import by_appearance
-from klsnmf.grams.normalized import spectral_embedding
 from klsnmf.grams.sparse import SparseGram
+from klsnmf.grams.spectral import spectral_embedding
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.metrics import accuracy
 from klsnmf.solve.solution import factors_of_labels

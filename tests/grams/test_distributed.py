@@ -215,7 +215,7 @@ def test_a_path_is_read_here_too(X, tmp_path):
 
 def test_a_file_too_large_for_memory_stays_on_the_disk(client, X, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr("klsnmf.kernels.samples.memory", SimpleNamespace(fits=lambda size: False))
+    monkeypatch.setattr("klsnmf.kernels.inputs.memory", SimpleNamespace(fits=lambda size: False))
     assert isinstance(locate(tmp_path / "x.npy", None, "rbf", "auto")[0], np.memmap)
     np.testing.assert_array_equal(fit(tmp_path / "x.npy", engine=client).labels_, fit(X).labels_)
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF
-from klsnmf.core.products import row_parts
+from klsnmf.core.arithmetic import row_parts
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
 from klsnmf.grams.graph import Graph
@@ -39,7 +39,7 @@ class GramContract:
 
     @pytest.fixture(autouse=True)
     def threads_for_small_matrices(self, monkeypatch):
-        monkeypatch.setattr("klsnmf.core.products._PRODUCTS_PER_THREAD", 20)
+        monkeypatch.setattr("klsnmf.core.arithmetic._PRODUCTS_PER_THREAD", 20)
 
     @pytest.fixture(params=[np.float32, np.float64])
     def dtype(self, request):
@@ -439,10 +439,10 @@ def test_nystrom_has_the_right_diagonal_and_rows_of_its_landmarks(kernel, dtype,
 
 @pytest.mark.parametrize("columns", [1, 30, 200])
 def test_sparse_products_in_parts(columns, monkeypatch):
-    monkeypatch.setattr("klsnmf.core.products._PRODUCTS_PER_THREAD", 200)
+    monkeypatch.setattr("klsnmf.core.arithmetic._PRODUCTS_PER_THREAD", 200)
     parts = []
     monkeypatch.setattr(
-        "klsnmf.core.products.row_parts",
+        "klsnmf.core.arithmetic.row_parts",
         lambda K, count: parts.append(count) or row_parts(K, count),
     )
     K = sparse.csr_array(weights(90, 0.1))

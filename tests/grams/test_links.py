@@ -7,10 +7,9 @@ from sklearn.datasets import load_digits, make_blobs
 
 from klsnmf import KLSNMF
 from klsnmf.grams.array import DenseGram
-from klsnmf.grams.links import weigh_links
-from klsnmf.grams.sparse import SparseGram
+from klsnmf.grams.sparse import SparseGram, weigh_links
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.scaling import unit_rows
+from klsnmf.kernels.inputs import unit_rows
 from klsnmf.metrics import accuracy
 
 from ..naive import klsnmf as naive_kernels
@@ -40,7 +39,7 @@ def test_against_the_naive_twin(seed, share, dtype):
 def test_some_rows_at_a_time(seed, monkeypatch):
     K = sparse.csr_array(random_links(seed))
     whole, _ = weigh_links(SparseGram(K))
-    monkeypatch.setattr("klsnmf.grams.links._ENTRIES", 100)
+    monkeypatch.setattr("klsnmf.grams.sparse._ENTRIES", 100)
     parts, _ = weigh_links(SparseGram(K))
     np.testing.assert_array_equal(parts.K.toarray(), whole.K.toarray())
 
@@ -173,7 +172,7 @@ def test_a_sample_without_neighbours():
 @pytest.mark.parametrize("most_dense", [0, 2**26])
 def test_many_equal_samples(monkeypatch, most_dense):
     """All of them are linked: products of such patterns are those of arrays, or of sparse ones."""
-    monkeypatch.setattr("klsnmf.grams.links._MOST_DENSE", most_dense)
+    monkeypatch.setattr("klsnmf.grams.sparse._MOST_DENSE", most_dense)
     X = np.repeat(np.eye(3), 150, axis=0)
     K, _ = fit_kernel(X, "self-tuning", "auto", 10)
     assert K.K.nnz >= 3 * 150**2

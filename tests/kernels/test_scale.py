@@ -16,8 +16,8 @@ from benchmarks.scale import curves
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans
 from klsnmf.core import eigenvectors, memory
 from klsnmf.core import kmeans as lloyd
-from klsnmf.core.kmeans import kmeans
-from klsnmf.core.products import filled_share
+from klsnmf.core.arithmetic import filled_share
+from klsnmf.core.kmeans import how_many_starts, kmeans
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
@@ -26,7 +26,6 @@ from klsnmf.kernels.neighbors import nearest, neighbor_indices
 from klsnmf.kernels.plan import choose_search, make_plan
 from klsnmf.kernels.tiles import KernelTiles
 from klsnmf.metrics import accuracy
-from klsnmf.solve.starts import how_many_starts
 
 SEEDS = range(3)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from klsnmf.core.eigenvectors import SPARE
+from klsnmf.core.kmeans import how_many_starts
 from klsnmf.grams import distributed
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.spectral import how_many_vectors
 from klsnmf.kernels.plan import make_plan
 from klsnmf.kernels.sizing import PASSES, needs
-from klsnmf.solve.starts import how_many_starts
 
 
 def test_memory_is_that_of_the_arrays(monkeypatch):

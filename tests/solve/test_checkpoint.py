@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from klsnmf import GLSNMF, KLSNMF, LSNMF, WNMF, path
-from klsnmf.core.threads import threads_for
+from klsnmf.core.work import threads_for
 from klsnmf.io.model_file import load, save
 from klsnmf.models.ls_nmf import FREE, LocalSimilarity
 from klsnmf.solve import checkpoint

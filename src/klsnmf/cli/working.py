@@ -31,7 +31,7 @@ class Display:
 @contextmanager
 def working(quiet: bool) -> Iterator[Display]:
     """Show the progress of what goes on inside, on the standard error."""
-    from ..core.progress import observed
+    from ..core.work import observed
 
     with _display(quiet) as display, observed(display.update):
         yield display

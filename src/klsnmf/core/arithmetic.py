@@ -1,18 +1,36 @@
-"""The arithmetic of tall factors that multiplicative rules share, on the host and on devices.
+"""The arithmetic of tall, sparse and dense matrices, on the host and on devices.
 
-On the host memory orders and arrays used again decide how fast the arithmetic is; on a device the
-plain formula does. The functions here tell the two apart, so that the rules need not.
+On the host memory orders, threads and arrays used again decide how fast it is; on a device the
+plain formula does. The functions here tell the two apart, so that nobody else need do so: first
+those of multiplicative rules, then products, distances and extremes of matrices of any kind.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
-from .arrays import device_of, like, namespace, on_host, tiny, without_tiny
-from .types import Array, Labels
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .arrays import device_of, in_best_type, like, namespace, on_host, slices, tiny, without_tiny
+from .types import Array, Labels, Matrix
+from .work import allowed_threads, side_by_side
 
 #: Rows of a tall matrix that are worked on together.
 _ROWS = 4096
+
+#: A thread more is worth its start for this many products of two numbers, about a millisecond.
+_PRODUCTS_PER_THREAD = 5e6
+
+#: Entries of a matrix that are looked at together.
+_LOOK = 2**20
+
+#: Numbers held at once while something is computed pair by pair.
+_BLOCK = 2**23
 
 
 def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
@@ -56,7 +74,7 @@ def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
 
 def row_blocks(A: Array) -> list[Array]:
     """A in parts that stay in the processor's cache; sums over parts are the more precise too."""
-    return [A[start : start + _ROWS] for start in range(0, len(A), _ROWS)]
+    return [A[rows] for rows in slices(len(A), _ROWS)]
 
 
 def lengths(V: Array) -> Array:  # (n, k) -> (k,)
@@ -149,3 +167,167 @@ def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
     """Scores from distances to means, zero distances included."""
     distances = np.asarray(distances)
     return np.asarray(1 / np.maximum(distances, tiny(distances)))
+
+
+def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
+    """K @ V; scipy multiplies on one thread, so parts of the rows are given a thread each."""
+    useful = 1 + int(K.nnz * V.shape[1] // _PRODUCTS_PER_THREAD)
+    threads = min(useful, allowed_threads().get("blas", 1))
+    if threads == 1:
+        return np.asarray(K @ V)
+    out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))
+
+    def work(part: tuple[slice, sparse.csr_array]) -> None:
+        rows, matrix = part
+        out[rows] = matrix @ V
+
+    side_by_side(work, row_parts(K, threads))
+    return out
+
+
+def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
+    """Some rows each, with about as many entries; views, no copies."""
+    aims = np.linspace(0, K.nnz, count + 1)[1:-1]
+    edges = [0, *np.searchsorted(K.indptr, aims).tolist(), K.shape[0]]
+    parts = []
+    for start, stop in pairwise(edges):
+        first, last = K.indptr[start], K.indptr[stop]
+        entries = K.data[first:last], K.indices[first:last], K.indptr[start : stop + 1] - first
+        part = sparse.csr_array(entries, shape=(stop - start, K.shape[1]))
+        parts.append((slice(start, stop), part))
+    return parts
+
+
+def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
+    """The squared lengths of the rows."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    if not on_host(A):
+        return namespace(A).sum(A * A, axis=1)
+    return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def centred(X: Matrix, about: Matrix) -> Matrix:  # (m, p), (n, p) -> (m, p)
+    """X ready for distances on a device: in its best precision, about the mean of other samples.
+
+    That keeps rounding small. On the host X as it is: scikit-learn does the like.
+    """
+    if on_host(X):
+        return X
+    return in_best_type(X) - namespace(X).mean(in_best_type(about), axis=0)
+
+
+def all_distances(X: Matrix, Y: Matrix) -> Array:  # (m, p), (n, p) -> (m, n)
+    """Squared distances between all samples of X and of Y, both ``centred`` alike."""
+    if on_host(X):
+        if not X.shape[0]:  # which scikit-learn refuses
+            return np.empty((0, Y.shape[0]), X.dtype)
+        return np.asarray(euclidean_distances(X, None if Y is X else Y, squared=True))
+    xp = namespace(X)
+    sums = row_lengths(X)[:, None] + row_lengths(Y)
+    d2 = sums - 2 * (X @ Y.T)
+    rounding = 4 * X.shape[1] ** 0.5 * xp.finfo(d2.dtype).eps
+    return xp.where(d2 > rounding * sums, d2, 0)  # what is within rounding of zero is zero
+
+
+def all_products(X: Matrix, Y: Matrix) -> Array:  # (m, p), (n, p) -> (m, n)
+    """⟨x, y⟩ for all samples of X and of Y, in the best precision of a device."""
+    if on_host(X):
+        return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
+    return in_best_type(X) @ in_best_type(Y).T
+
+
+def squared_distances(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
+    """‖x_i - y_j‖², pair by pair.
+
+    Computed from the differences: zero for duplicates, where the usual
+    ‖x_i‖² + ‖y_j‖² - 2⟨x_i, y_j⟩ leaves rounding errors.
+    """
+    return _by_pairs(lambda a, b: _row_sums(*2 * (a - b,)), X, i, Y, j)
+
+
+def inner_products(X: Matrix, i: Array, Y: Matrix, j: Array) -> Array:  # (pairs,)
+    """⟨x_i, y_j⟩, pair by pair."""
+    return _by_pairs(_row_sums, X, i, Y, j)
+
+
+def _row_sums(A: Any, B: Any) -> Array:
+    """The sums of the rows of A ∘ B."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(B).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, B))
+
+
+def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j: Array) -> Array:
+    values = np.empty(len(i), X.dtype)
+    for part in slices(len(i), _BLOCK // X.shape[1]):
+        values[part] = function(X[i[part]], Y[j[part]])
+    return values
+
+
+def product(X: Matrix, V: Array) -> Array:  # (m, p), (p, k) -> (m, k)
+    """XV, an array whatever X is."""
+    return np.asarray(safe_sparse_dot(X, V)) if on_host(X) else X @ V
+
+
+def smallest_entry(X: Matrix) -> float:
+    """The smallest entry that is stored, or 0 if that is less."""
+    if not on_host(X):
+        return float(namespace(X).min(X))
+    values = X.data if sparse.issparse(X) else X
+    return float(values.min(initial=0))
+
+
+def largest_entry(X: Matrix) -> float:
+    """max |X|, without a copy; entries that are NaN do not count."""
+    if not on_host(X):
+        return float(namespace(X).max(namespace(X).abs(X)))
+    values = X.data if sparse.issparse(X) else X
+    most = float(np.fmax.reduce(values, axis=None, initial=0))  # fmax and fmin pass over NaN
+    return max(most, -float(np.fmin.reduce(values, axis=None, initial=0)))
+
+
+def asymmetry(K: Array) -> float:
+    """The largest |K_ij - K_ji| relative to the largest |K_ij|, without an array of K's size."""
+    xp, n = namespace(K), K.shape[0]
+    largest = max(-float(xp.min(K)), float(xp.max(K)))
+    parts = (K[rows, :] - K[:, rows].T for rows in slices(n, _LOOK // n))
+    return max(float(xp.max(xp.abs(part))) for part in parts) / largest if largest else 0.0
+
+
+def step(S: Any, V: Array) -> Array:  # (n, n), (n, k) -> (n, k)
+    """SV, for a matrix or what is known by its products."""
+    return times(S, V) if sparse.issparse(S) else S @ V
+
+
+def in_units(X: Matrix, unit: float) -> Matrix:
+    """X / unit, without a copy where there is nothing to do."""
+    if unit == 1.0:
+        return X
+    if sparse.issparse(X):  # scipy would multiply with 1/unit, which may be infinite
+        X = X.copy()
+        X.data /= np.asarray(unit, X.dtype)
+        return X
+    return X / (np.asarray(unit, X.dtype) if on_host(X) else unit)
+
+
+def filled_share(X: Matrix) -> float:
+    """The share of the entries that are stored; all of an array are."""
+    return X.nnz / max(X.shape[0] * X.shape[1], 1) if sparse.issparse(X) else 1.0
+
+
+def canonical(X: Matrix) -> sparse.csr_array:
+    """X in CSR form with every entry stored once: its squares would be wrong otherwise."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
+    """X with indices of 32 bits, which k-means insists on, if they suffice."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

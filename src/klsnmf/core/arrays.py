@@ -189,7 +189,7 @@ def as_matrix(A: Any, name: str, dtype: np.dtype[Any]) -> Any:
     require_dense(A, name)
     if not all_finite(A):
         raise ValueError(f"Input {name} contains NaN or infinity.")
-    return cast(A, own_type(dtype, A))
+    return cast(A, getattr(namespace(A), np.dtype(dtype).name))
 
 
 def of_one_type(A: Any, B: Any) -> Any:
@@ -207,11 +207,6 @@ def precision(A: Any) -> np.dtype[Any]:
     if on_host(A):
         return A.dtype
     return np.dtype(np.float64 if A.dtype == namespace(A).float64 else np.float32)
-
-
-def own_type(dtype: np.dtype[Any], home: Any) -> Any:
-    """The name that the library of ``home`` has for float32 or float64."""
-    return getattr(namespace(home), np.dtype(dtype).name)
 
 
 def in_best_type(A: Any) -> Any:
@@ -292,7 +287,7 @@ def without_tiny(A: Any) -> Any:
 
 
 def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X checked as ``checks.as_numbers`` does for arrays of the host, on its device.
+    """X checked as scikit-learn does for arrays of the host, on its device.
 
     float64 and float32 stay; shorter floats become float32, integers and bools float64.
     """

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .progress import tell
-from .threads import threads_for
+from .arrays import slices
 from .types import Array
+from .work import tell, threads_for
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400
@@ -190,5 +190,5 @@ def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
 
 def _times(A: Array, M: Array) -> None:
     """A ← AM, in place."""
-    for start in range(0, len(A), _ROWS):
-        A[start : start + _ROWS] = A[start : start + _ROWS] @ M
+    for rows in slices(len(A), _ROWS):
+        A[rows] = A[rows] @ M

@@ -71,13 +71,21 @@ class Header:
     dtype: np.dtype[Any]
     start: int
 
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def order(self) -> Any:
+        return "F" if self.fortran_order else "C"
+
 
 def npy_header(path: str | os.PathLike[str]) -> Header:
     """The header of a .npy file, checked as by ``read_npy``."""
     path = Path(path)
     size = size_of_regular_file(path)
     with path.open("rb") as stream:
-        return Header(*_claim(stream, size, sys.maxsize, str(path)))
+        return _claim(stream, size, sys.maxsize, str(path))
 
 
 def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
@@ -87,8 +95,7 @@ def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
     ends the process.
     """
     found = npy_header(path)
-    order: Any = "F" if found.fortran_order else "C"
-    return np.memmap(path, found.dtype, "r", offset=found.start, shape=found.shape, order=order)
+    return np.memmap(path, found.dtype, "r", found.start, found.shape, found.order)
 
 
 def read_npy_rows(
@@ -181,32 +188,31 @@ def _leads_elsewhere(name: str) -> bool:
     return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
 
 
-def _claim(
-    stream: IO[bytes], size: int, limit: int, where: str
-) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+def _claim(stream: IO[bytes], size: int, limit: int, where: str) -> Header:
     """What the header of ``size`` bytes in .npy format claims, if that can be true."""
-    shape, fortran_order, dtype, header = _read_header(stream, where)
+    header = _read_header(stream, where)
+    shape, dtype = header.shape, header.dtype
     if dtype.hasobject or dtype.kind == "V":
         raise UnsafeFileError(
             f"{where} holds {'objects' if dtype.hasobject else 'records'}, not numbers or strings."
         )
     if dtype.itemsize == 0 or any(n < 0 for n in shape):
         raise UnsafeFileError(f"{where} claims an impossible array: {dtype.str} of shape {shape}.")
-    needed = math.prod(shape) * dtype.itemsize
-    if header + needed != size:
+    needed, there = header.nbytes, size - header.start
+    if needed != there:
         raise UnsafeFileError(
-            f"{where} claims {needed} bytes of data and has {max(size - header, 0)}: it is "
-            "incomplete, or damaged."
+            f"{where} claims {needed} bytes of data and has {max(there, 0)}: it is incomplete, or "
+            "damaged."
         )
     if needed > limit:
         raise UnsafeFileError(f"{where} takes {needed} bytes, {limit} are allowed.")
-    return shape, fortran_order, dtype, header
+    return header
 
 
 def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray[Any]:
     """The array of a stream in .npy format that has ``size`` bytes in all."""
-    shape, fortran_order, dtype, _ = _claim(stream, size, limit, where)
-    needed = math.prod(shape) * dtype.itemsize
+    header = _claim(stream, size, limit, where)
+    needed = header.nbytes
     memory.require(needed, where, "Use a machine with more memory, or a part of the data.")
     content = np.empty(needed, np.uint8)
     filled = 0
@@ -217,13 +223,12 @@ def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray
         content[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
         filled += len(part)
     try:
-        return content.view(dtype).reshape(shape, order="F" if fortran_order else "C")
+        return content.view(header.dtype).reshape(header.shape, order=header.order)
     except ValueError as error:  # more axes than numpy has, for example
         raise UnsafeFileError(f"{where} claims an impossible shape ({error}).") from error
 
 
-def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, order and type that the header claims, and the number of bytes read for it."""
+def _read_header(stream: IO[bytes], where: str) -> Header:
     start = stream.read(8)
     if start[:6] != b"\x93NUMPY" or start[6:] not in (b"\x01\x00", b"\x02\x00"):
         raise UnsafeFileError(f"{where} is no .npy array of version 1 or 2: numpy.save makes one.")
@@ -235,7 +240,6 @@ def _read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, 
     text = io.BytesIO(length + stream.read(n))
     read = npy_format.read_array_header_1_0 if start[6] == 1 else npy_format.read_array_header_2_0
     try:
-        shape, fortran_order, dtype = read(text, max_header_size=_LONGEST_HEADER)
+        return Header(*read(text, max_header_size=_LONGEST_HEADER), 8 + len(length) + n)
     except Exception as error:  # whatever a parser says of a header made to confuse it
         raise UnsafeFileError(f"{where} has a damaged header.") from error
-    return shape, fortran_order, dtype, 8 + len(length) + n

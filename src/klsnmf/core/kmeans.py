@@ -22,10 +22,10 @@ from sklearn import config_context
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from .products import row_lengths, times
-from .progress import steps, tell
-from .threads import allowed_threads, threads_for
+from .arithmetic import row_lengths, times
+from .arrays import slices
 from .types import Array, Labels, Matrix
+from .work import allowed_threads, steps, tell, threads_for
 
 #: k-means: samples and tries that tell where to begin if there are more than twice as many, the
 #: operations of a round with all of them that are not too many, and the size of a mini-batch.
@@ -49,6 +49,21 @@ _SHARE = 4
 #: Products of samples and centres that are looked at together: they stay in the cache.
 _IN_CACHE = 2**17
 
+#: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
+_FEWEST_STARTS = 8
+_MOST_STARTS = 64
+_BATCH_COLUMNS = 640
+_BATCH_NUMBERS = 2**26
+
+#: Operations that all starts together may take until the best of them are known, and those of a
+#: start: products with K while they are compared, and rounds of k-means.
+_SCREENING_WORK = 5e11
+_PRODUCTS = 8
+_KMEANS_ROUNDS = 50
+
+#: Up to this many samples no start takes long.
+_FEW = 4000
+
 
 def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
     """For each seed the labels of KMeans(k, n_init=1, random_state=seed), but for rounding.
@@ -59,9 +74,8 @@ def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels |
     X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
     n, p = X.shape
     tolerance = _TOLERANCE * float(row_lengths(X).mean(dtype=np.float64)) / p
-    together = max(1, max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
-    parts = [seeds[first : first + together] for first in range(0, len(seeds), together)]
-    return [labels for part in parts for labels in _run(X, k, part, tolerance)]
+    together = slices(len(seeds), max(_NUMBERS, X.size // _SHARE) // max(k * p, n * _tries(k)))
+    return [labels for some in together for labels in _run(X, k, seeds[some], tolerance)]
 
 
 def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Labels | None]:
@@ -180,12 +194,12 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
     columns = centres.reshape(r * k, p)
     halves = row_lengths(columns) / 2
     labels = np.empty((r, len(X)), np.intp)
-    some = max(1, _IN_CACHE // (r * k))
-    with threads_for(2.0 * some * columns.size):
-        for start in range(0, len(X), some):
-            closeness = X[start : start + some] @ columns.T
+    step = max(1, _IN_CACHE // (r * k))
+    with threads_for(2.0 * step * columns.size):
+        for some in slices(len(X), step):
+            closeness = X[some] @ columns.T
             closeness -= halves  # (‖x‖² - ‖x - c‖²) / 2
-            labels[:, start : start + some] = closeness.reshape(-1, r, k).argmax(axis=2).T
+            labels[:, some] = closeness.reshape(-1, r, k).argmax(axis=2).T
     return labels
 
 
@@ -234,3 +248,18 @@ def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]: 
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
         yield kmeans(X, k, seed).labels_ if labels is None else labels
+
+
+def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:
+    """How many starts are worth trying: as many as fill a wide batch, which K is read once for.
+
+    Fewer where the samples are many, or where products with K, of so many ``flops`` a column, or
+    k-means on so many ``features`` take long.
+    """
+    wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
+    if n <= _FEW:
+        return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
+    tried = n if n <= 2 * PART else TRIES * PART
+    rounds = 2.0 * tried * features * k * _KMEANS_ROUNDS
+    work = flops * k * _PRODUCTS + rounds / 2  # every other start is from k-means on X
+    return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // max(work, 1))))

@@ -17,11 +17,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.arithmetic import canonical, in_units, largest_entry, with_short_indices
 from ..core.kmeans import by_appearance, draw_seed, kmeans
-from ..core.products import canonical, in_units, largest_entry, with_short_indices
-from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
-from ..kernels.scaling import moderate_unit
+from ..core.work import steps
+from ..kernels.inputs import moderate_unit
 from ..models.base import State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF

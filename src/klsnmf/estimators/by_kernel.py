@@ -21,16 +21,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
-from ..core.arithmetic import plus
+from ..core.arithmetic import canonical, in_units, plus, product, with_short_indices
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
-from ..core.products import canonical, in_units, product, with_short_indices
+from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence, gather
+from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
-from ..kernels.samples import here
-from ..kernels.scaling import choose_row_norm, unit_of, unit_rows
 from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
@@ -46,7 +45,7 @@ from ..solve.phases import (
     safe_lams,
 )
 from ..solve.solution import Solution, Start, Status, tidied
-from ..solve.starts import how_many_starts, starts
+from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength

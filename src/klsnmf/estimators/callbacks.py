@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from ..core.progress import observed
+from ..core.work import observed
 from ..solve.solution import Callback, Progress
 
 __all__ = ["CallbackSupportMixin", "fit_task", "listener"]

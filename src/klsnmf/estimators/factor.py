@@ -16,13 +16,13 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_array
 
 from ..core import memory
+from ..core.arithmetic import in_units
 from ..core.arrays import to_host
-from ..core.products import in_units
 from ..core.types import Array, Matrix
 from ..core.warn import warn
 from ..grams.base import Data
 from ..grams.graph import Graph
-from ..kernels.checks import check_graph, require_moderate, require_some_weight
+from ..kernels.inputs import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
 from ..models.gnmf import GraphNMF
 from ..models.nmf import NMF, WeightedNMF

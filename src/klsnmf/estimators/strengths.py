@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import nearness
 from ..core.arrays import host_copy, slices, to_host
-from ..core.progress import steps
 from ..core.types import Array, Labels, Matrix
+from ..core.work import steps
 from .labels import strength
 
 #: How many neighbours have a vote.

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-from ..core.progress import steps
 from ..core.types import Array
 from ..core.version import __version__
+from ..core.work import steps
 from ..methods import METHODS
 from .behaviour import ITERATIONS, LAM, RADIUS, SUBSETS, Point
 from .protocol import KERNEL, fingerprint

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core import arrays, memory
-from ..core.products import asymmetry, times
+from ..core.arithmetic import asymmetry, times
 from ..core.types import Array
 from .base import Gram, fits_single_precision, inverse_root
 
@@ -38,18 +38,14 @@ class DenseGram(Gram):
     stored = True
 
     def __init__(self, K: Array) -> None:
-        xp, n = arrays.namespace(K), K.shape[0]
         # K is symmetric, so its transpose serves when that is the contiguous one.
         self.K = K
         if arrays.on_host(K):
             self.K = np.ascontiguousarray(K.T if K.flags.f_contiguous else K)
-        self.shape = (n, n)
-        self.dtype = arrays.precision(K)
-        self.flops = 2.0 * n**2
-        self.diagonal = xp.asarray(xp.linalg.diagonal(K), copy=True)
+        xp = arrays.namespace(K)
+        diagonal = xp.asarray(xp.linalg.diagonal(K), copy=True)
         least, most = float(xp.min(K)), float(xp.max(K))
-        self.largest = max(-least, most)
-        self.nonnegative = least >= 0
+        super().__init__(diagonal, 2.0 * K.shape[0] ** 2, max(-least, most), least >= 0)
 
     def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)
         xp = arrays.namespace(self.K)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core import memory
-from ..core.arrays import namespace, on_host, to_host
-from ..core.products import canonical
+from ..core.arithmetic import canonical, row_blocks
+from ..core.arrays import namespace, on_host, precision, slices, to_host
 from ..core.types import Array, Matrix
 
 #: An order of samples, for rows of an array.
@@ -26,10 +26,6 @@ Order = slice | np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 #: Columns that are multiplied together: from a few dozen on sparse products are fast.
 COLUMNS = 128
-
-
-#: Rows of a tall matrix that are added up together.
-_ROWS = 4096
 
 #: Rows that are as good as one long row, for a sum with the same numbers in each.
 _TOGETHER = 64
@@ -165,6 +161,11 @@ class Gram(Operator):
     largest: float
     nonnegative: bool
 
+    def __init__(self, diagonal: Array, flops: float, largest: float, nonnegative: bool) -> None:
+        n = diagonal.shape[0]
+        self.shape, self.dtype, self.flops = (n, n), precision(diagonal), flops
+        self.diagonal, self.largest, self.nonnegative = diagonal, largest, nonnegative
+
     #: Whether its entries are at hand, as an array or a sparse matrix ``K``.
     stored: bool = False
 
@@ -228,9 +229,9 @@ class Gram(Operator):
         """
         n = self.shape[0]
         sums = np.zeros(n, self.dtype)
-        for start in range(0, n, COLUMNS):
-            units = np.eye(n, min(COLUMNS, n - start), -start, self.dtype)
-            sums += np.square(self.dot(units)) @ weights[start : start + COLUMNS]
+        for some in slices(n, COLUMNS):
+            units = np.eye(n, some.stop - some.start, -some.start, self.dtype)
+            sums += np.square(self.dot(units)) @ weights[some]
         return sums
 
     def distances(self, V: Array, KV: Array, scale: float = 1.0) -> Array:  # all (n, k)
@@ -293,9 +294,7 @@ def column_sums(V: Array) -> Array:  # (n, k) -> (k,)
         return namespace(V).sum(V, axis=0)
     if V.flags.f_contiguous:
         return np.asarray(V.sum(axis=0))
-    ones = np.ones(_ROWS, V.dtype)
-    parts = (V[start : start + _ROWS] for start in range(0, len(V), _ROWS))
-    return np.asarray(np.add.reduce([ones[: len(part)] @ part for part in parts]))
+    return np.asarray(np.add.reduce([np.ones(len(A), V.dtype) @ A for A in row_blocks(V)]))
 
 
 def with_row_added(V: Array, row: Array) -> Array:  # (n, k), (k,) -> (n, k)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arrays import slices
 from ..core.types import Array
 
 #: Numbers of a block that are looked at together: no temporary array of its size.
@@ -49,25 +50,10 @@ class Cut:
         return block, i - self.edges[block]
 
 
-@dataclass(frozen=True)
-class Description:
-    """What is to be known of a block of rows of K."""
-
-    diagonal: Array
-    least: float
-    most: float
-    total: float
-    dtype: np.dtype[Any]
-
-
-def describe(block: Array, rows: slice) -> Description:
-    return Description(
-        np.diagonal(block[:, rows]).copy(),
-        float(block.min()),
-        float(block.max()),
-        float(block.sum(dtype=np.float64)),
-        block.dtype,
-    )
+def describe(block: Array, rows: slice) -> tuple[Array, float, float, float]:
+    """The diagonal in these rows, and the least, the greatest and the sum of their entries."""
+    total = float(block.sum(dtype=np.float64))
+    return np.diagonal(block[:, rows]).copy(), float(block.min()), float(block.max()), total
 
 
 def product(block: Array, V: Array) -> Array:  # (m, n), (columns, n) -> (columns, m)
@@ -88,17 +74,14 @@ def in_single(block: Array) -> Array:
 
 
 def square_sums(block: Array, weights: Array) -> Array:  # (m, n), (n,) -> (m,)
-    return np.concatenate([np.square(some) @ weights for _, some in _looks(block)])
+    return np.concatenate([np.square(block[some]) @ weights for some in _looks(block)])
 
 
 def smallest_distance(block: Array, rows: slice, d: Array) -> float:
     """The smallest K_ii + K_jj - 2 K_ij in these rows."""
-    d_rows = d[rows, None]
-    return min(float((d_rows[part] + d - 2 * some).min()) for part, some in _looks(block))
+    own = d[rows, None]
+    return min(float((own[some] + d - 2 * block[some]).min()) for some in _looks(block))
 
 
-def _looks(block: Array) -> Iterator[tuple[slice, Array]]:
-    step = max(1, _LOOK // block.shape[1])
-    for start in range(0, len(block), step):
-        part = slice(start, start + step)
-        yield part, block[part]
+def _looks(block: Array) -> Iterator[slice]:
+    return slices(len(block), _LOOK // block.shape[1])

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core import memory
-from ..core.arrays import cast, on_host, set_diagonal, to_host, without_tiny
-from ..core.products import row_lengths, step
+from ..core.arithmetic import row_lengths, step
+from ..core.arrays import cast, on_host, set_diagonal, slices, to_host, without_tiny
 from ..core.types import Array
 from .array import DenseGram
 from .base import Gram, inverse_root, multiply_wide
@@ -134,34 +134,11 @@ class Diffusion:
 
 
 @dataclass(frozen=True)
-class TwoSteps:
-    """Two steps on samples whose K is known by its products: S is never formed.
+class TwoSteps(Diffusion):
+    """Two steps on samples whose K, and so S, is known by its products: S is never formed.
 
     Two of them have a diagonal that products tell; after more it takes eigenvectors.
     """
-
-    K: Gram
-    degrees: Array  # (n,)
-    c: Array  # (n, 1)
-
-    way: ClassVar[str] = "products"
-    cheaper: ClassVar[bool] = False
-    steps: ClassVar[int] = 2
-
-    def gram(self) -> Gram:
-        """K_t, by products with K."""
-        return DiffusedGram(self)
-
-    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
-        """S^steps V."""
-        root = inverse_root(self.degrees)
-        for _ in range(steps):
-            V = root * self.K.dot(root * V)
-        return V
-
-    def walk_on(self, V: Array) -> Array:  # (n, k) -> (n, k)
-        """SV: the second step of a new sample."""
-        return self.walk(V, 1)
 
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of rows of first steps, which are half the way."""
@@ -169,14 +146,14 @@ class TwoSteps:
 
     @property
     def flops(self) -> float:
-        return self.steps * self.K.flops
+        return self.steps * float(self.S.K.flops)
 
     def in_single_precision(self) -> TwoSteps:
         return self
 
 
 #: Ways to know K_t, and what new samples need.
-Steps = Diffusion | TwoSteps | SpectralDiffusion
+Steps = Diffusion | SpectralDiffusion
 
 
 class DiffusedGram(Gram):
@@ -184,13 +161,10 @@ class DiffusedGram(Gram):
 
     order = "C"
 
-    def __init__(self, diffusion: Diffusion | TwoSteps) -> None:
+    def __init__(self, diffusion: Diffusion) -> None:
         self.diffusion = diffusion
-        n = len(diffusion.c)
-        self.shape, self.dtype = (n, n), diffusion.c.dtype
-        self.flops = diffusion.flops
-        self.diagonal = (diffusion.c[:, 0] > 0).astype(self.dtype)
-        self.largest, self.nonnegative = 1.0, True
+        diagonal = (diffusion.c[:, 0] > 0).astype(diffusion.c.dtype)
+        super().__init__(diagonal, diffusion.flops, largest=1.0, nonnegative=True)
 
     def multiply(self, V: Array, out: Array) -> None:
         multiply_wide(self.spread, V, out)
@@ -228,12 +202,12 @@ def diffuse(K: Gram, steps: int, k: int) -> tuple[Gram, Steps]:
     if not K.stored:
         return _two_steps(K) if steps == 2 else diffuse_along_eigenvectors(K, k, steps)
     S, degrees = K.normalized()
-    if _worth_forming(S, steps):
-        return _formed(S, degrees, steps, power(S, steps // 2))
-    diagonal = _diagonal_of_power(S, steps)
+    half = power(S, steps // 2) if _worth_forming(S, steps) else None
+    diagonal = _diagonal_of_power(S, steps) if half is None else row_lengths(half)
     if diagonal is None:
         return diffuse_along_eigenvectors(K, k, steps)
-    return _lazy(S, degrees, steps, diagonal)
+    diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
+    return _gram(diffusion, half), diffusion
 
 
 def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion]:
@@ -256,9 +230,8 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)
-    if not _worth_forming(S, steps):
-        return _lazy(S, degrees, steps, row_lengths(half))
-    return _formed(S, degrees, steps, half)
+    diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
+    return _gram(diffusion, half if _worth_forming(S, steps) else None), diffusion
 
 
 def _at_hand(K: Gram) -> Gram:
@@ -284,20 +257,15 @@ def _squared(A: Any) -> Any:
 
 
 def _two_steps(K: Gram) -> tuple[Gram, TwoSteps]:
-    degrees = K.normalized()[1]
+    S, degrees = K.normalized()
     weights = np.square(inverse_root(degrees)[:, 0])
-    diffusion = TwoSteps(K, degrees, inverse_root(weights * K.square_sums(weights)))
+    diffusion = TwoSteps(S, degrees, 2, inverse_root(weights * K.square_sums(weights)))
     return diffusion.gram(), diffusion
 
 
-def _lazy(S: Any, degrees: Array, steps: int, diagonal: Array) -> tuple[Gram, Diffusion]:
-    diffusion = Diffusion(S, degrees, steps, inverse_root(diagonal))
-    return DiffusedGram(diffusion), diffusion
-
-
-def _formed(S: Any, degrees: Array, steps: int, half: Any) -> tuple[Gram, Diffusion]:
-    diffusion = Diffusion(S, degrees, steps, inverse_root(row_lengths(half)))
-    return diffusion.formed(half), diffusion
+def _gram(diffusion: Diffusion, half: Any) -> Gram:
+    """K_t as an array from S^(t/2), or by products with S where that is None."""
+    return DiffusedGram(diffusion) if half is None else diffusion.formed(half)
 
 
 def _worth_forming(S: Any, steps: int) -> bool:
@@ -319,9 +287,9 @@ def _diagonal_of_power(S: Any, steps: int) -> Array | None:  # (n,)
     if n * min(float(n), (stored / n) ** half) > _MOST_ENTRIES:
         return None
     diagonal = np.empty(n, S.dtype)
-    for start in range(0, n, _ROWS):
-        rows = S[start : start + _ROWS]
+    for some in slices(n, _ROWS):
+        rows = S[some]
         for _ in range(half - 1):
             rows = rows @ S
-        diagonal[start : start + _ROWS] = row_lengths(rows)
+        diagonal[some] = row_lengths(rows)
     return diagonal

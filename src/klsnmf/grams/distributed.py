@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 from typing import Any, NoReturn
@@ -163,21 +164,15 @@ class Workers:
         """When there were workers last; an error where that is too long ago."""
         if self.client.status == "closed":
             raise self._gone()
-        if self.client.status == "running" and self._present():
-            return time.monotonic()
+        with suppress(ClusterError):  # of a scheduler that does not answer
+            if self.client.status == "running" and self._ask("ncores", workers=None):
+                return time.monotonic()
         if time.monotonic() - alive > PATIENCE:
             raise self._gone(
                 "All workers of the Dask cluster are gone, or its scheduler is silent, for "
                 f"{PATIENCE:g} seconds"
             )
         return alive
-
-    def _present(self) -> bool:
-        """Whether there are workers, and a scheduler that says so."""
-        try:
-            return bool(self._ask("ncores", workers=None))
-        except ClusterError:
-            return False
 
     def _ask(self, question: str, **details: Any) -> Any:
         """The scheduler's answer; the client itself would wait for ever for it."""
@@ -226,15 +221,10 @@ class DistributedGram(Gram):
     def __init__(self, workers: Workers, blocks: Sequence[Any], cut: Cut) -> None:
         self.workers, self.blocks, self.cut = workers, list(blocks), cut
         seen = self._each(block_tasks.describe, [(rows,) for rows in cut])
-        n = cut.edges[-1]
-        self.shape = (n, n)
-        self.dtype = seen[0].dtype
-        self.flops = 2.0 * n**2
-        self.diagonal = np.concatenate([one.diagonal for one in seen])
-        least, most = min(one.least for one in seen), max(one.most for one in seen)
-        self.largest = max(-least, most)
-        self.nonnegative = least >= 0
-        self.mean = sum(one.total for one in seen) / float(n) ** 2
+        diagonals, least, most, totals = zip(*seen, strict=True)
+        largest, size = max(-min(least), *most), float(cut.edges[-1]) ** 2
+        super().__init__(np.concatenate(diagonals), 2.0 * size, largest, min(least) >= 0)
+        self.mean = sum(totals) / size
 
     def __reduce__(self) -> NoReturn:
         # Part of a fitted model only where new samples walk over K itself.
@@ -307,9 +297,6 @@ class DistributedGram(Gram):
     def _each(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
         """The function's results for every block; arguments for each, or one for all."""
         each = arguments if isinstance(arguments, list) else [(arguments,)] * len(self.blocks)
-        return self.workers.results(
-            [
-                self.workers.submit(function, block, *more)
-                for block, more in zip(self.blocks, each, strict=True)
-            ]
-        )
+        pairs = zip(self.blocks, each, strict=True)
+        futures = [self.workers.submit(function, block, *more) for block, more in pairs]
+        return self.workers.results(futures)

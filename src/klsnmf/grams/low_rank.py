@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from ..core.arrays import slices
 from ..core.types import Array, Matrix
 from .base import Data, Gram, fits_single_precision
 
@@ -38,20 +39,18 @@ class LowRankGram(Gram):
         self, features: Matrix, diagonal: Array | None = None, nonnegative: bool | None = None
     ) -> None:
         self.features = Data(features)
-        self.shape = (features.shape[0], features.shape[0])
-        self.dtype = features.dtype
         self.order = self.features.order
-        self.flops = 2 * self.features.flops
         lengths = self.features.row_square_sums
-        self.diagonal, self.rest = lengths, None
+        given, self.rest = lengths, None
         if diagonal is not None:
             self.rest = np.maximum(diagonal - lengths, 0)
             # Exactly as wished where only rounding is beyond it; an approximation can be far.
-            beyond = lengths > (1 + _ROUNDING * np.finfo(self.dtype).eps) * diagonal
-            self.diagonal = np.where(beyond, lengths, diagonal)
-        self.largest = float(self.diagonal.max())  # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
+            beyond = lengths > (1 + _ROUNDING * np.finfo(features.dtype).eps) * diagonal
+            given = np.where(beyond, lengths, diagonal)
         self.clipped = bool(nonnegative) and not self.features.nonnegative
-        self.nonnegative = self.features.nonnegative if nonnegative is None else nonnegative
+        nonnegative = self.features.nonnegative if nonnegative is None else nonnegative
+        # |⟨φ, ψ⟩| ≤ max(‖φ‖², ‖ψ‖²)
+        super().__init__(given, 2 * self.features.flops, float(given.max()), nonnegative)
 
     def multiply(self, V: Array, out: Array) -> None:
         middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
@@ -60,9 +59,8 @@ class LowRankGram(Gram):
         clip = self.clipped and V.min() >= 0
         if self.rest is None and not clip:
             return
-        some = max(1, _NUMBERS // (V.shape[0] * V.shape[2]))
-        for start in range(0, self.shape[0], some):  # all at once would leave the cache
-            rows = slice(start, start + some)
+        some = _NUMBERS // (V.shape[0] * V.shape[2])
+        for rows in slices(self.shape[0], some):  # all at once would leave the cache
             if self.rest is not None:
                 out[:, rows] += self.rest[rows, None] * V[:, rows]
             if clip:

@@ -1,19 +1,42 @@
-"""K as a sparse matrix: most pairs of samples have nothing in common."""
+"""K as a sparse matrix: most pairs of samples have nothing in common. And the links of the others.
+
+A kernel that keeps neighbours links each sample with some others. N_i are those linked with i, and
+i itself. Within a cluster two neighbours know much the same samples; a link that leads from one
+cluster to another joins two that have hardly any in common (Jarvis and Patrick, "Clustering
+using a similarity measure based on shared near neighbors", 1973). So K_ij becomes K_ij J_ij², where
+
+    J_ij = |N_i ∩ N_j| / |N_i ∪ N_j|.
+
+Numbers of neighbours know no unit and no dimension: they tell clusters apart where distances, in
+many dimensions, are all much the same. Where every sample is linked with every other, J is 1.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ..core.products import times
-from ..core.types import Array
+from ..core.arithmetic import times
+from ..core.arrays import cast, namespace, on_host, slices, to_host
+from ..core.types import Array, Matrix
 from .base import Gram, Order, inverse_root, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
 _MOST_NEIGHBORS = 10_000
+
+#: Entries of a product of two patterns that are held at once.
+_ENTRIES = 2**24
+
+#: Patterns are multiplied as arrays of at most so many entries, where that is faster: an operation
+#: with sparse ones takes as long as this many.
+_MOST_DENSE = 2**26
+_SLOWER = 20
 
 
 class SparseGram(Gram):
@@ -24,13 +47,8 @@ class SparseGram(Gram):
 
     def __init__(self, K: sparse.csr_array) -> None:
         self.K = K
-        self.shape = (K.shape[0], K.shape[0])
-        self.dtype = K.dtype
-        self.flops = 2.0 * K.nnz
-        self.diagonal = K.diagonal()
         least, most = float(K.data.min(initial=0)), float(K.data.max(initial=0))
-        self.largest = max(-least, most)
-        self.nonnegative = least >= 0
+        super().__init__(K.diagonal(), 2.0 * K.nnz, max(-least, most), least >= 0)
 
     def multiply(self, V: Array, out: Array) -> None:
         multiply_wide(lambda wide: times(self.K, wide), V, out)
@@ -88,3 +106,100 @@ class SparseGram(Gram):
         """The largest |K_ij - K_ji| relative to ``largest``."""
         most = float(np.abs((self.K - self.K.T).data).max(initial=0))
         return most / self.largest if self.largest else 0.0
+
+
+@dataclass(frozen=True)
+class Links:
+    """Who is linked with whom among the samples of a fit: 1 where K_ij > 0."""
+
+    N: Any  # (n, n), sparse on the host, an array of truth values on a device
+
+    @cached_property
+    def counts(self) -> Array:  # (n,)
+        """|N_j|."""
+        return np.diff(self.N.indptr)
+
+    @cached_property
+    def hubs(self) -> Array:  # (some,)
+        """Samples with many links. Who has one reaches many samples in two steps.
+
+        A common bound in the search for triangles: as there are at most √nnz of them, they can be
+        looked at one by one, and all others together take nnz^1.5 operations at most.
+        """
+        return np.flatnonzero(self.counts > np.sqrt(self.N.nnz))
+
+    @cached_property
+    def _others(self) -> sparse.csr_array:  # (n, n)
+        """N without the rows of the hubs."""
+        if not self.hubs.size:
+            return self.N
+        kept = np.ones(len(self.counts), self.N.dtype)
+        kept[self.hubs] = 0
+        others = sparse.diags_array(kept) @ self.N
+        others.eliminate_zeros()
+        return others.tocsr()
+
+    def weighed(self, k: Matrix) -> Matrix:  # (m, n) -> (m, n)
+        """k ∘ J² for rows of K, or for the rows k(y, x) that new samples bring."""
+        if not on_host(k):
+            xp = namespace(k)
+            old, new = cast(self.N, k.dtype), cast(k > 0, k.dtype)
+            shared = new @ old
+            union = xp.sum(new, axis=1)[:, None] + xp.sum(old, axis=1) - shared
+            return k * (shared / union) ** 2
+        new = pattern(k)
+        (m, n), reached = k.shape, new @ np.diff(self._others.indptr).astype(np.float64)
+        as_arrays = _SLOWER * reached.sum() > (m + _SLOWER) * float(n) ** 2
+        as_arrays &= n**2 <= _MOST_DENSE
+        old = self._others.toarray() if as_arrays else self._others
+        done = [sparse.csr_array((0, n), dtype=k.dtype)]
+        for rows in slices(m, _ENTRIES // n) if as_arrays else _cut(reached):
+            some = new[rows]
+            shared = sparse.csr_array(some.multiply((some.toarray() if as_arrays else some) @ old))
+            if self.hubs.size:
+                shared = shared + self._through_hubs(some)
+            done.append(k[rows].multiply(self._shares(some, shared.tocoo())))
+        return sparse.vstack(done, format="csr", dtype=k.dtype)
+
+    def _shares(self, new: sparse.csr_array, shared: sparse.coo_array) -> sparse.coo_array:
+        """J², from |N_i ∩ N_j|."""
+        i, j = shared.coords
+        both = shared.data.astype(np.float64)
+        shares = both / (np.diff(new.indptr)[i] + self.counts[j] - both)
+        return sparse.coo_array((shares**2, (i, j)), shape=shared.shape)
+
+    def _through_hubs(self, new: sparse.csr_array) -> sparse.csr_array:  # (m, n)
+        """How many hubs i and j share, where they are linked."""
+        i, j = new.nonzero()
+        ours, theirs = new[:, self.hubs].tocsc(), self.N[:, self.hubs].tocsc()
+        shared = np.zeros(len(i), new.dtype)
+        for hub in range(len(self.hubs)):
+            shared += ours[:, [hub]].toarray()[i, 0] * theirs[:, [hub]].toarray()[j, 0]
+        return sparse.csr_array((shared, (i, j)), shape=new.shape)
+
+    def host_copy(self) -> Links:
+        return self if on_host(self.N) else Links(pattern(sparse.csr_array(to_host(self.N))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"N": self.N}
+
+
+def _cut(reached: Array) -> Iterator[slice]:
+    """Rows, so many at a time that what they reach is not too much to hold."""
+    total, start = np.cumsum(reached), 0
+    while start < len(total):
+        most = _ENTRIES + (total[start - 1] if start else 0.0)
+        stop = max(start + 1, int(np.searchsorted(total, most, "right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def pattern(k: sparse.csr_array) -> sparse.csr_array:  # (m, n) -> (m, n)
+    """1 where k > 0."""
+    return sparse.csr_array(k > 0).astype(np.float32)
+
+
+def weigh_links(K: Any) -> tuple[Gram, Links]:
+    """K ∘ J² for a K that keeps neighbours, and what new samples need for theirs."""
+    links = Links(pattern(K.K) if on_host(K.K) else K.K > 0)
+    return type(K)(links.weighed(K.K)), links

@@ -1,4 +1,7 @@
-"""Diffusion of many samples, along the leading eigenvectors of S."""
+"""Eigenvectors of steps S = Deg^-½ K Deg^-½ between samples, and diffusion along them.
+
+The eigenvalues of S go from -1 to 1.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from ..core import memory
-from ..core.eigenvectors import SPARE, filtered_iteration
-from ..core.products import row_lengths, step
-from ..core.threads import threads_for
-from ..core.types import Array
+from ..core.arithmetic import row_lengths, step
+from ..core.arrays import namespace, on_host
+from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
+from ..core.types import Array, Matrix
+from ..core.work import threads_for
 from .base import Gram, inverse_root
 from .low_rank import LowRankGram
+
+#: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
+_MANY = 4000
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
 #: Spirals of 3000 samples need 65,536; each doubling costs one product, or nothing.
@@ -33,6 +41,35 @@ _NUMBERS = 2**20
 #: Steps after which what eigenvectors leave out is measured, and columns of random signs for it.
 _PROBED_STEPS = 16
 _PROBES = 64
+
+
+def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
+    """The k leading eigenvectors of S, rows scaled to length 1."""
+    return np.asarray(normalize(leading_eigenvectors(K, k, rng)[1]))
+
+
+def leading_eigenvectors(
+    K: Gram, k: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    """The largest eigenvalues of S in descending order, and their vectors."""
+    n = K.shape[0]
+    degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
+    root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
+    if n > _MANY and K.nonnegative and not K.clipped:  # then no eigenvalue is beyond 1
+        root = root.astype(K.dtype)
+        Q = rng.normal(size=(n, k + SPARE)).astype(K.dtype)
+        return filtered_iteration(lambda V: root * K.dot(root * V), Q, k)
+    return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)
+
+
+def first_steps(k: Matrix, degrees: Array) -> Matrix:  # (m, n), (n,) -> (m, n)
+    """From new samples to old ones: k(y, x) scaled as the steps S between old ones are."""
+    root = inverse_root(degrees)
+    if not on_host(k):
+        return inverse_root(namespace(k).sum(k, axis=1)) * k * root[:, 0]
+    k = sparse.csr_array(k)
+    own = sparse.diags_array(inverse_root(k.sum(axis=1))[:, 0])
+    return (own @ k @ sparse.diags_array(root[:, 0])).tocsr()
 
 
 @dataclass(frozen=True)

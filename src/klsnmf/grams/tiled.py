@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.threads import allowed_threads, side_by_side
+from ..core.arrays import slices
 from ..core.types import Array
+from ..core.work import allowed_threads, side_by_side
 from .base import Gram
 
 #: Rows and columns of a tile: it stays in the processor's cache while it is made and used. And the
@@ -75,12 +76,8 @@ class TiledGram(Gram):
     def __init__(self, tiles: Tiles, side: int | None = None) -> None:
         self.tiles = tiles
         self.side = TILE if side is None else side
-        n = len(tiles.diagonal)
-        self.shape = (n, n)
-        self.dtype = tiles.dtype
-        self.flops = 2.0 * n**2
-        self.diagonal = tiles.diagonal
-        self.largest, self.nonnegative = tiles.largest, tiles.nonnegative
+        flops = 2.0 * len(tiles.diagonal) ** 2
+        super().__init__(tiles.diagonal, flops, tiles.largest, tiles.nonnegative)
 
     def multiply(self, V: Array, out: Array) -> None:
         # (KV)ᵀ = VᵀK, as for an array: a tile is multiplied with all fits at once.
@@ -92,22 +89,18 @@ class TiledGram(Gram):
         def work(share: int) -> None:
             sums[share][...] = 0
             # Stripes grow shorter as they go: dealt out in turn, all shares are about equal.
-            self._add_stripes(V, sums[share], list(self._stripes())[share::threads])
+            for rows in list(self._stripes())[share::threads]:
+                for columns, tile in self._from_diagonal(rows):
+                    sums[share][:, columns] += V[:, rows] @ tile
+                    if columns.start > rows.start:
+                        sums[share][:, rows] += V[:, columns] @ tile.T
 
         side_by_side(work, range(threads))
         for other in sums[1:]:
             product += other
 
     def _stripes(self) -> Iterator[slice]:
-        n = self.shape[0]
-        return (slice(start, min(start + self.side, n)) for start in range(0, n, self.side))
-
-    def _add_stripes(self, V: Array, out: Array, stripes: Sequence[slice]) -> None:
-        for rows in stripes:
-            for columns, tile in self._from_diagonal(rows):
-                out[:, columns] += V[:, rows] @ tile
-                if columns.start > rows.start:
-                    out[:, rows] += V[:, columns] @ tile.T
+        return slices(self.shape[0], self.side)
 
     def _from_diagonal(self, rows: slice) -> Iterator[tuple[slice, Array]]:
         """The tiles of a stripe from the diagonal on, and their columns."""
@@ -146,6 +139,5 @@ class TiledGram(Gram):
         d, least = self.diagonal, 0.0
         for rows in self._stripes():
             for columns, tile in self._from_diagonal(rows):
-                D = d[rows, None] + d[columns] - 2 * tile
-                least = min(least, float(D.min()))
+                least = min(least, float((d[rows, None] + d[columns] - 2 * tile).min()))
         return least / self.largest if self.largest else 0.0

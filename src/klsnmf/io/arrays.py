@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core import files, memory
-from ..core.products import with_short_indices
+from ..core.arithmetic import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import memory
-from ..core.progress import steps
 from ..core.words import listed, plural
+from ..core.work import steps
 from .table import Choice, InputError, Table, classes, numbers
 
 #: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.

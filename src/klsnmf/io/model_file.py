@@ -30,7 +30,7 @@ from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
 from ..estimators.notes import Collapsed, FewerClusters, NotConverged
 from ..grams.diffused import Diffusion, TwoSteps
-from ..grams.links import Links
+from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
 from ..kernels.count import Evidence
 from ..kernels.similarity import (

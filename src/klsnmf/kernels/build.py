@@ -11,18 +11,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..core import arrays, memory
-from ..core.products import all_distances, centred, filled_share
+from ..core.arithmetic import all_distances, centred, filled_share
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
 from ..grams.diffused import diffuse, diffuse_enough
 from ..grams.graph import Graph
-from ..grams.links import weigh_links
 from ..grams.low_rank import LowRankGram
-from ..grams.sparse import SparseGram
+from ..grams.sparse import SparseGram, weigh_links
 from ..grams.tiled import TiledGram, tile_side
-from .checks import check_definite, check_gram, check_graph, precomputed_gram
 from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
+from .inputs import check_definite, check_gram, check_graph, precomputed_gram
 from .neighbors import (
     binary_graph,
     how_many_neighbors,
@@ -209,8 +208,9 @@ def fit_kernel(
         return _in_blocks(fitted), fitted
     if n_neighbors is None:
         return _all_pairs(fitted, plan, workers), fitted
-    i, j = undirected_pairs(neighbors, d2 <= reach[:, None])
-    values, diagonal = form.kept(X, r, i, j)
+    kept = d2 <= reach[:, None]
+    i, j, places = undirected_pairs(neighbors, kept)
+    values, diagonal = form.kept(X, r, i, j, d2[kept][places])
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
 
 

@@ -18,11 +18,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from ..core.kmeans import draw_seed, kmeans
-from ..core.progress import steps
-from ..core.threads import threads_for
 from ..core.types import Array, Labels
+from ..core.work import steps, threads_for
 from ..grams.base import Gram
-from ..grams.normalized import leading_eigenvectors
+from ..grams.spectral import leading_eigenvectors
 
 #: Candidates go up to this many clusters, and each has at least so many samples on average.
 _MOST = 25
@@ -88,13 +87,11 @@ class Evidence:
 
     @property
     def rival(self) -> int | None:
-        """The candidate with the next highest score, if there is another."""
         others = np.flatnonzero(self.candidates != self.chosen)
         return int(self.candidates[others[np.argmax(self.score[others])]]) if others.size else None
 
     @property
     def clear(self) -> bool:
-        """Whether the answer is to be trusted: it is stable, and no other comes near."""
         if self.chosen == 1:
             return True
         stability, share = self._doubts()
@@ -102,7 +99,6 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """What speaks for the chosen number, and against it, in a sentence or two."""
         if self.chosen == 1:
             return "The samples are one piece: no number of clusters above 1 stands out."
         stability, share = self._doubts()
@@ -139,15 +135,13 @@ def gather(K: Gram, rng: np.random.RandomState) -> Evidence:
             values, vectors = leading_eigenvectors(K, min(most + 1, n), rng)
     candidates = np.arange(2, most + 1)
     gaps = (values[:-1] - values[1:])[1:most]
-    seen = [
-        _look(K, normalize(vectors[:, :k]), rng) for k in steps(candidates, "numbers of clusters")
-    ]
-    stability = np.array([one for one, _ in seen])
+    turns = steps(candidates, "numbers of clusters")
+    seen = np.array([_look(K, normalize(vectors[:, :k]), rng) for k in turns]).reshape(-1, 2)
+    stability, objective = seen.T.copy()
     way_up = np.maximum(1 - values[2 : most + 1], np.finfo(np.float64).eps)
     score = gaps * np.minimum(gaps / way_up, 1) * np.maximum(stability, 0)
     one_piece = not candidates.size or values[1] < _ONE_PIECE
     chosen = 1 if one_piece else int(candidates[np.argmax(score)])
-    objective = np.array([one for _, one in seen])
     return Evidence(candidates, values, gaps, stability, score, objective, chosen)
 
 
@@ -168,6 +162,10 @@ def _look(K: Gram, embedding: Array, rng: np.random.RandomState) -> tuple[float,
 
 def share_left(K: Gram, labels: Labels, k: int) -> float:
     """f of hard clusters at λ = 0, where W Gᵀ averages within a cluster, relative to tr K / 2."""
+    return 1 - float(within_clusters(K, labels, k).sum()) / K.trace
+
+
+def within_clusters(K: Gram, labels: Labels, k: int) -> Array:  # (k,)
+    """The sum of K within each of k clusters, divided by the number of its samples."""
     H = np.eye(k, dtype=K.dtype)[labels]
-    within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)
-    return 1 - float(within.sum()) / K.trace
+    return np.asarray(np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays, products
+from ..core import arithmetic, arrays
 from ..core.types import Array, Matrix
 
 #: The neighbour whose distance is a sample's own scale in the self-tuning kernel, the
@@ -62,11 +62,6 @@ class Kernel:
         return self.radii is not None
 
     @property
-    def scale_free(self) -> bool:
-        """Whether k stays the same where samples and radii are given in another unit."""
-        return self.of_distance or self.unit_length
-
-    @property
     def own_value(self) -> float:
         """k(x, x) of a kernel of distances."""
         return float(self.profile(np.zeros(1))[0])
@@ -77,7 +72,7 @@ class Kernel:
 
     def nonnegative(self, X: Matrix) -> bool:
         """Whether k is known to be below zero for no two samples of X."""
-        return self.never_negative or products.smallest_entry(X) >= 0
+        return self.never_negative or arithmetic.smallest_entry(X) >= 0
 
     def is_wide(self, mean: float) -> bool:
         """Whether K is so close to constant that float32 would lose its squared distances."""
@@ -85,30 +80,32 @@ class Kernel:
 
     def ready(self, X: Matrix, about: Matrix) -> Matrix:
         """Prepared samples in the form that ``dense`` wants on their device."""
-        return products.centred(X, about) if self.of_distance else X
+        return arithmetic.centred(X, about) if self.of_distance else X
 
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:  # (len(X), len(Y))
         """k between all samples of X and of Y, ready and with radii r and q."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused later
             if self.of_distance:
-                return self._of_distances(products.all_distances(X, Y), r[:, None], q)
-            return self.profile(products.all_products(X, Y))
+                return self._of_distances(arithmetic.all_distances(X, Y), r[:, None], q)
+            return self.profile(arithmetic.all_products(X, Y))
 
     def pairs(
-        self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array
+        self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array, d2: Array
     ) -> Array:  # (pairs,)
-        """k between samples i of X and j of Y, pair by pair."""
+        """k between samples i of X and j of Y, at these squared distances, which it overwrites."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.of_distance:
-                return self._of_distances(products.squared_distances(X, i, Y, j), r[i], q[j])
-            return self.profile(products.inner_products(X, i, Y, j))
+                return self._of_distances(d2, r[i], q[j])
+            return self.profile(arithmetic.inner_products(X, i, Y, j))
 
     def own(self, X: Matrix) -> Array:  # (len(X),)
         """k(x, x); the distance of a sample to itself is zero, whatever rounding says."""
         if self.of_distance:
             return arrays.zeros(X.shape[0], X) + self.own_value
         with np.errstate(over="ignore", invalid="ignore"):
-            return arrays.cast(self.profile(products.row_lengths(arrays.in_best_type(X))), X.dtype)
+            return arrays.cast(
+                self.profile(arithmetic.row_lengths(arrays.in_best_type(X))), X.dtype
+            )
 
     def matrix(self, X: Matrix, r: Array) -> Array:  # (n, n)
         """k between all samples of X."""
@@ -117,9 +114,9 @@ class Kernel:
             arrays.set_diagonal(K, self.own_value)
         return K
 
-    def kept(self, X: Matrix, r: Array, i: Array, j: Array) -> tuple[Array, Array]:
+    def kept(self, X: Matrix, r: Array, i: Array, j: Array, d2: Array) -> tuple[Array, Array]:
         """The entries of ``matrix`` at (i, j), and its diagonal: (pairs,), (n,)."""
-        return self.pairs(X, r, i, X, r, j), self.own(X)
+        return self.pairs(X, r, i, X, r, j, d2), self.own(X)
 
     def blocks(self, X: Matrix, r: Array) -> Callable[[slice, slice], Array]:
         """The same for some rows and columns at a time, in the best precision of a device."""
@@ -147,7 +144,9 @@ class GivenKernel(Kernel):
     def dense(self, X: Matrix, r: Array, Y: Matrix, q: Array) -> Array:
         return called(self.profile, X, Y)
 
-    def pairs(self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array) -> Array:
+    def pairs(
+        self, X: Matrix, r: Array, i: Array, Y: Matrix, q: Array, j: Array, d2: Array
+    ) -> Array:
         return called(self.profile, X, Y)[i, j]
 
     def own(self, X: Matrix) -> Array:
@@ -157,11 +156,11 @@ class GivenKernel(Kernel):
 
     def matrix(self, X: Matrix, r: Array) -> Array:
         K = called(self.profile, X, X)
-        if products.asymmetry(K) > arrays.namespace(K).finfo(K.dtype).eps ** 0.5:
+        if arithmetic.asymmetry(K) > arrays.namespace(K).finfo(K.dtype).eps ** 0.5:
             raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
         return K
 
-    def kept(self, X: Matrix, r: Array, i: Array, j: Array) -> tuple[Array, Array]:
+    def kept(self, X: Matrix, r: Array, i: Array, j: Array, d2: Array) -> tuple[Array, Array]:
         K = self.matrix(X, r)
         return K[i, j], K.diagonal()
 

@@ -17,16 +17,23 @@ clusters that the sum gives.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 
 import numpy as np
+from scipy import sparse
 
+from ..core import memory
+from ..core.arrays import follows_lists
 from ..core.eigenvectors import subspace_iteration
 from ..core.kmeans import draw_seed, kmeans
-from ..core.threads import threads_for
-from ..core.types import Array, Labels
+from ..core.types import Array, Labels, Matrix
+from ..core.work import threads_for
+from ..grams.array import DenseGram
 from ..grams.base import Gram
-from ..grams.normalized import spectral_embedding
-from ..grams.weighted import matrix_for_sum, weighted_sum
+from ..grams.sparse import SparseGram
+from ..grams.spectral import spectral_embedding
+from .count import within_clusters
 from .similarity import MixedKernel, View
 
 #: Weights are learned in at most this many rounds, or until none moves by more than this.
@@ -103,11 +110,10 @@ def variance(K: Gram) -> tuple[Array, float]:  # (n,), ()
 
 def explained(K: Gram, labels: Labels) -> float:
     """The variance that clusters explain, above what as many random clusters would."""
-    H = np.eye(labels.max() + 1, dtype=K.dtype)[labels]
-    n, k = H.shape
+    n, k = len(labels), labels.max() + 1
     means, total = variance(K)
-    within = np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1)
-    return float(within.sum(dtype=np.float64) - means.sum() - total * (k - 1) / max(n - 1, 1))
+    within = within_clusters(K, labels, k).sum(dtype=np.float64)
+    return float(within - means.sum() - total * (k - 1) / max(n - 1, 1))
 
 
 def most_explained(K: Gram, k: int, rng: np.random.RandomState) -> float:
@@ -136,3 +142,33 @@ def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
         embedding = spectral_embedding(K, k, rng)
     labels: Labels = kmeans(embedding, k, draw_seed(rng), n_init=4).labels_
     return labels
+
+
+def matrix_for_sum(K: Gram) -> Matrix:  # (n, n)
+    """All entries of K, if there is room for them."""
+    if not K.stored:  # unit vectors, in the order of the product too, and K
+        _require(K.shape[0], 3 * K.dtype.itemsize)
+    return K.entries()
+
+
+def weighted_sum(matrices: Sequence[Matrix], weights: Sequence[float]) -> DenseGram | SparseGram:
+    """Σ w_m M_m; sparse if all matrices are."""
+    pairs = list(zip(weights, matrices, strict=True))
+    if all(sparse.issparse(matrix) for matrix in matrices) or not follows_lists(matrices[0]):
+        total: Matrix = reduce(add, (weight * matrix for weight, matrix in pairs))
+        return SparseGram(sparse.csr_array(total)) if sparse.issparse(total) else DenseGram(total)
+    n, dtype = matrices[0].shape[0], np.result_type(*[matrix.dtype for matrix in matrices])
+    _require(n, 2 * dtype.itemsize)  # the sum, and a part of it
+    dense = np.zeros((n, n), dtype)
+    for weight, matrix in pairs:
+        dense += weight * (matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return DenseGram(dense)
+
+
+def _require(n: int, itemsize: int) -> None:
+    """Refuse matrices that would not fit, of so many bytes an entry in all of them together."""
+    memory.require(
+        float(n) ** 2 * itemsize,
+        f"The sum of several kernels of {n} samples",
+        "Use one kernel, or fit a part of the rows.",
+    )

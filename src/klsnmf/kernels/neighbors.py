@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from ..core.arithmetic import all_distances, centred, squared_distances
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
-from ..core.products import all_distances, centred, squared_distances
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
 from .functions import SCALE_NEIGHBOR, Kernel
@@ -92,15 +92,19 @@ def nearest(
     n, surplus = X.shape[0], SURPLUS
     find = find or partial(neighbor_indices, X, approximate=approximate)
     while True:
-        found = find(n_neighbors + surplus)
-        rows = np.repeat(np.arange(n), found.shape[1])
-        d2 = squared_distances(X, rows, X, found.ravel()).reshape(found.shape)
-        order = np.argsort(d2, axis=1, kind="stable")
-        found, d2 = (np.take_along_axis(each, order, axis=1) for each in (found, d2))
+        found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
         more = np.any(d2[:, -1] <= reach_of(d2, n_neighbors)) and found.shape[1] < n - 1
         surplus *= 4
         if not more or n * (n_neighbors + surplus) > _BLOCK:
             return found, d2
+
+
+def _sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each
+    """Samples of X that were found for each y, nearest first, and their squared distances."""
+    rows = np.repeat(np.arange(len(found)), found.shape[1])
+    d2 = squared_distances(Y, rows, X, found.ravel()).reshape(found.shape)
+    order = np.argsort(d2, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(d2, order, axis=1)
 
 
 def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the host
@@ -125,14 +129,17 @@ def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
 
 def undirected_pairs(
     neighbors: NDArray[np.intp], kept: NDArray[np.bool_] | None = None
-) -> tuple[Array, Array]:  # (pairs,), (pairs,)
-    """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse."""
+) -> tuple[Array, Array, Array]:  # (pairs,) each
+    """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse.
+
+    And the place of each among all that are kept.
+    """
     n, m = neighbors.shape
     i, j = np.repeat(np.arange(n), m), neighbors.ravel()
     if kept is not None:
         i, j = i[kept.ravel()], j[kept.ravel()]
-    keys = np.unique(np.minimum(i, j) * n + np.maximum(i, j))
-    return keys // n, keys % n
+    keys, places = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_index=True)
+    return keys // n, keys % n, places
 
 
 def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_array:
@@ -148,14 +155,15 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which new samples i keep which samples j of the fit, as two lists."""
+    """Which new samples i keep which samples j of the fit, as lists, with squared distances."""
 
     i: Array
     j: Array
+    d2: Array
 
     def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Matrix:  # (m, n)
         """k(y, x) where a pair is kept, else zero; radii are q and r."""
-        values = form.pairs(Y, q, self.i, X, r, self.j)
+        values = form.pairs(Y, q, self.i, X, r, self.j, self.d2.copy())
         return sparse.csr_array((values, (self.i, self.j)), shape=(Y.shape[0], X.shape[0]))
 
 
@@ -206,17 +214,14 @@ def _near_pairs(
 ) -> tuple[Pairs, Array]:  # (m,)
     """By distances that are found roughly, and looked at exactly where it matters."""
     n = X.shape[0]
-    none: Array = np.empty(0, np.intp)
-    kept_i, kept_j, radii = [none], [none], [np.empty(0, reach.dtype)]
+    none: tuple[Array, Array, Array] = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
+    kept, radii = [none], [np.empty(0, reach.dtype)]
     m = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0) + SURPLUS)
     for some in slices(Y.shape[0], _BLOCK // n):
         part = Y[some]
         rough = all_distances(part, X)
         near = np.argpartition(rough, m - 1, axis=1)[:, :m]
-        rows = np.repeat(np.arange(len(near)), m)
-        exact = squared_distances(part, rows, X, near.ravel()).reshape(-1, m)
-        order = np.argsort(exact, axis=1, kind="stable")
-        distance = np.sqrt(np.take_along_axis(exact, order, axis=1))
+        distance = np.sqrt(_sorted_exactly(part, X, near)[1])
         itself = (distance[:, 0] == 0).astype(int)
 
         def last(neighbor: int, distance: Array = distance, itself: Array = itself) -> Array:
@@ -229,13 +234,11 @@ def _near_pairs(
             i, j = np.nonzero(rough <= np.maximum(reach, furthest[:, None]) + slack)
             d2 = squared_distances(part, i, X, j)
             within = (d2 <= reach[j]) | (d2 <= furthest[i])
-            keys = np.unique(i[within] * n + j[within])
-            kept_i.append(keys // n + some.start)
-            kept_j.append(keys % n)
-    return Pairs(np.concatenate(kept_i), np.concatenate(kept_j)), np.concatenate(radii)
+            kept.append((i[within] + some.start, j[within], d2[within]))
+    return Pairs(*map(np.concatenate, zip(*kept, strict=True))), np.concatenate(radii)
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:
     """Weight 1 where one sample is among the nearest of the other, else 0."""
-    i, j = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
+    i, j, _ = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
     return Graph(symmetric(i, j, np.ones(len(i), X.dtype), np.zeros(X.shape[0], X.dtype)))

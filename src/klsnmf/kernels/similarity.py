@@ -13,13 +13,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 
-from ..core import arrays
-from ..core.products import product, row_lengths
+from ..core import arithmetic, arrays
 from ..core.types import Array, Matrix
 from ..grams.base import Gram
 from ..grams.diffused import Steps
-from ..grams.links import Links
-from ..grams.normalized import first_steps
+from ..grams.sparse import Links
+from ..grams.spectral import first_steps
 from .functions import Kernel, KernelFunction, kernel_of
 from .neighbors import near
 
@@ -72,11 +71,9 @@ class Similarity(Protocol):
     def host_copy(self) -> Similarity:
         """The same with numpy's arrays in place of all that is on a device."""
         record: Any = self
-        parts = {field.name: getattr(self, field.name) for field in fields(record)}
-        there: Similarity = replace(
-            record, **{name: arrays.host_copy(parts[name]) for name in parts}
-        )
-        return there
+        moved = {f.name: arrays.host_copy(getattr(self, f.name)) for f in fields(record)}
+        copy: Similarity = replace(record, **moved)
+        return copy
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,10 @@ class FittedKernel(Similarity):
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         if self.form.linear and self.n_neighbors is None:
-            return linear_product(self.X, self.form.prepared(Y), W)
+            # ⟨Y, X⟩ W, and ⟨y, y⟩, by products with X and Y alone.
+            X, Y, V = map(arrays.in_best_type, (self.X, self.form.prepared(Y), W))
+            kW = arithmetic.product(Y, arithmetic.product(X.T, V))
+            return arrays.of_one_type(kW, W), arrays.of_one_type(arithmetic.row_lengths(Y), W)
         return super().product(Y, W)
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
@@ -151,13 +151,6 @@ class FittedKernel(Similarity):
         X, width = arrays.to_host(self.X), arrays.to_host(self.width)
         r, reach = (arrays.cast(arrays.to_host(each), X.dtype) for each in (self.r, self.reach))
         return replace(self, X=X, r=r, reach=reach, width=width)
-
-
-def linear_product(X: Matrix, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-    """⟨Y, X⟩ W, and ⟨y, y⟩, by products with X and Y alone."""
-    own = row_lengths(arrays.in_best_type(Y))
-    kW = product(arrays.in_best_type(Y), product(arrays.in_best_type(X).T, arrays.in_best_type(W)))
-    return arrays.of_one_type(kW, W), arrays.of_one_type(own, W)
 
 
 @dataclass(frozen=True)

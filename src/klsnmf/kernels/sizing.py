@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.kmeans import how_many_starts
 from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
-from ..solve.starts import how_many_starts
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE
 
@@ -110,31 +110,21 @@ def needs(
     if neighbors is None:
         K = float(n) ** 2 * itemsize / workers
         work = 2.0 * n * n * k * fits / rate
-        return Needs(
-            workers,
-            threads,
-            worker_memory=X + K / WORKERS_SHARE + 2 * V,
-            client_memory=X + factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p)),
-            first_traffic=sent,
-            traffic=2 * V * (workers + 1),
-            first_seconds=compare + 2 * X / network,
-            # V leaves the client and comes to every worker; KV comes back.
-            seconds=2 * (max(work, K / memory_bandwidth) + 3 * V / network) + steps,
-        )
+        starts = factors * max(fits, how_many_starts(n, k, 2.0 * n * n, p))
+        room = X + K / WORKERS_SHARE + 2 * V, X + starts
+        traffic = sent, 2 * V * (workers + 1)
+        # V leaves the client and comes to every worker; KV comes back.
+        seconds = 2 * (max(work, K / memory_bandwidth) + 3 * V / network) + steps
+        return Needs(workers, threads, *room, *traffic, compare + 2 * X / network, seconds)
     m = how_many_vectors(n, k)
     found = float(n) * (neighbors + SURPLUS) * 8  # indices
     graph = float(n) * neighbors * BYTES_PER_NEIGHBOR
-    vectors = bytes_needed(n, m, itemsize)
     features = float(n) * m * itemsize
-    factors *= max(fits, how_many_starts(n, k, 4.0 * n * m, p))
+    starts = factors * max(fits, how_many_starts(n, k, 4.0 * n * m, p))
+    vectors = bytes_needed(n, m, itemsize)
+    client = max(graph, graph / 4 + vectors, graph / 4 + features + starts)
+    room = X + found / workers, X + client
     work = 4.0 * n * m * k * fits / flops
-    return Needs(
-        workers,
-        threads,
-        worker_memory=X + found / workers,
-        client_memory=X + max(graph, graph / 4 + vectors, graph / 4 + features + factors),
-        first_traffic=sent + found,
-        traffic=0.0,
-        first_seconds=compare + (2 * X + found) / network,
-        seconds=2 * max(work, 2 * features / memory_bandwidth) + steps,
-    )
+    first = compare + (2 * X + found) / network
+    seconds = 2 * max(work, 2 * features / memory_bandwidth) + steps
+    return Needs(workers, threads, *room, sent + found, 0.0, first, seconds)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ..core.arrays import slices
 from ..core.types import Array, Matrix
 from ..grams.base import fits_single_precision
 from ..grams.low_rank import LANDMARKS, LowRankGram
@@ -127,7 +128,6 @@ def nystrom(tiles: KernelTiles) -> LowRankGram:
     kept = values > len(values) * np.finfo(tiles.dtype).eps * values[-1]
     back = (vectors[:, kept] / np.sqrt(values[kept])).astype(tiles.dtype)
     features = np.empty((n, back.shape[1]), tiles.dtype)
-    for start in range(0, n, _ROWS):
-        part = slice(start, min(start + _ROWS, n))
+    for part in slices(n, _ROWS):
         features[part] = tiles.tile(part, landmarks) @ back
     return LowRankGram(features, tiles.diagonal, tiles.nonnegative or None)

@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from ..core import files
-from ..core.products import in_units
+from ..core.arithmetic import in_units
 from ..core.types import Array
 from ..grams.block_tasks import Cut, settled
 from .functions import Kernel

@@ -14,17 +14,16 @@ from scipy import sparse
 from sklearn.utils._param_validation import HasMethods
 
 from ..core import files, memory
+from ..core.arithmetic import largest_entry
 from ..core.arrays import follows_lists, place
-from ..core.products import largest_entry
 from ..core.types import Array, Matrix
 from ..grams import block_tasks
 from ..grams.block_tasks import Cut
 from ..grams.distributed import DistributedGram, Workers, cut_rows, default_client
 from . import worker_tasks
 from .functions import KERNELS, Kernel
+from .inputs import here, is_dask_array, is_path, moderate_unit
 from .plan import require_on_workers
-from .samples import here, is_dask_array, is_path
-from .scaling import moderate_unit
 from .worker_tasks import FileRows, Preparation
 
 
@@ -50,12 +49,8 @@ class RemoteSamples:
     def neighbor_indices(self, m: int) -> NDArray[np.intp]:  # (n, m)
         """The nearest other samples of each sample, found by the workers exactly."""
         m = min(m, self.cut.edges[-1] - 1)
-        found = [
-            self.workers.submit(
-                worker_tasks.nearest_rows, block, self.parts, self.cut, self.prepare, m
-            )
-            for block in range(len(self.cut))
-        ]
+        task, more = worker_tasks.nearest_rows, (self.parts, self.cut, self.prepare, m)
+        found = [self.workers.submit(task, block, *more) for block in range(len(self.cut))]
         return np.concatenate(self.workers.results(found))
 
     def gram(self, form: Kernel, r: Array) -> DistributedGram:
@@ -96,16 +91,6 @@ def locate(X: Any, engine: Any, kernel: Any, gram: str) -> tuple[Any, Send | Non
             "as a numpy array."
         )
     workers = Workers(default_client() if engine is None else engine)
-    _check_parameters(kernel, gram)
-    if array:
-        parts, X = _gathered(workers, X)
-        return X, partial(_send, workers, kernel, parts=parts)
-    if is_path(X):
-        return here(X), partial(_send, workers, kernel, path=X)
-    return X, partial(_send, workers, kernel)
-
-
-def _check_parameters(kernel: Any, gram: str) -> None:
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise ValueError(
             f"kernel={kernel!r} cannot be made by workers: with engine= it is one of "
@@ -116,6 +101,12 @@ def _check_parameters(kernel: Any, gram: str) -> None:
             f'gram={gram!r} is for one machine: with engine= it is "auto" or "dense", in blocks '
             "on the workers."
         )
+    if array:
+        parts, X = _gathered(workers, X)
+        return X, partial(_send, workers, kernel, parts=parts)
+    if is_path(X):
+        return here(X), partial(_send, workers, kernel, path=X)
+    return X, partial(_send, workers, kernel)
 
 
 def _send(

@@ -19,8 +19,8 @@ from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize
 
-from ..core.threads import threads_for
 from ..core.types import Array, Labels, Matrix
+from ..core.work import threads_for
 from .marks import MANY
 from .pictures import Sheet, sheet
 from .run import Run

@@ -15,9 +15,8 @@ import numpy as np
 
 from ..core.arithmetic import inner
 from ..core.arrays import cast, precision
-from ..core.progress import tell
-from ..core.threads import allowed_threads, threads_for
 from ..core.types import Array, Labels
+from ..core.work import allowed_threads, tell, threads_for
 from ..models.base import Model, State
 from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 

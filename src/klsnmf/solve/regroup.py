@@ -30,9 +30,8 @@ from scipy import sparse
 
 from ..core.arrays import to_host
 from ..core.kmeans import by_appearance
-from ..core.progress import steps
-from ..core.threads import threads_for
 from ..core.types import Array, Labels
+from ..core.work import steps, threads_for
 from ..grams.base import Gram
 from .solution import BY_LABELS, Start
 

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.kmeans import PART, TRIES, by_appearance, draw_seed, kmeans, kmeans_labels
-from ..core.progress import steps
-from ..core.threads import threads_for
+from ..core.kmeans import by_appearance, draw_seed, kmeans, kmeans_labels
 from ..core.types import Array, Labels, Matrix
+from ..core.work import steps, threads_for
 from ..grams.base import Gram
-from ..grams.normalized import spectral_embedding
+from ..grams.spectral import spectral_embedding
 from .solution import Start
-
-#: n_init="auto": numbers of starts, columns of all starts together, and numbers in a factor.
-_FEWEST_STARTS = 8
-_MOST_STARTS = 64
-_BATCH_COLUMNS = 640
-_BATCH_NUMBERS = 2**26
-
-#: Operations that all starts together may take until the best of them are known, and those of a
-#: start: products with K while they are compared, and rounds of k-means.
-_SCREENING_WORK = 5e11
-_PRODUCTS = 8
-_KMEANS_ROUNDS = 50
-
-#: Up to this many samples no start takes long.
-_FEW = 4000
 
 #: Eigenvectors that give labels seen before so many times in a row have no more to say.
 _SAME_AGAIN = 6
@@ -34,21 +18,6 @@ _SAME_AGAIN = 6
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """W and G with entries uniform in (0, 1]; W divided so that W Gᵀ has the size of 1/n."""
     return (1 - rng.uniform(size=(n, k))) / n, 1 - rng.uniform(size=(n, k))
-
-
-def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:
-    """How many starts are worth trying: as many as fill a wide batch, which K is read once for.
-
-    Fewer where the samples are many, or where products with K, of so many ``flops`` a column, or
-    k-means on so many ``features`` take long.
-    """
-    wide = max(_FEWEST_STARTS, min(_MOST_STARTS, _BATCH_COLUMNS // k))
-    if n <= _FEW:
-        return max(2, min(wide, _BATCH_NUMBERS // (n * k)))
-    tried = n if n <= 2 * PART else TRIES * PART
-    rounds = 2.0 * tried * features * k * _KMEANS_ROUNDS
-    work = flops * k * _PRODUCTS + rounds / 2  # every other start is from k-means on X
-    return int(max(2, min(wide, _BATCH_NUMBERS // (n * k), _SCREENING_WORK // max(work, 1))))
 
 
 def starts(

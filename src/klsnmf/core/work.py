@@ -1,7 +1,9 @@
-"""No more threads than the work can use: on small problems they only get in each other's way.
+"""Long computations: on as many threads as they can use, and told of to whoever wants to know.
 
-How much in the way was measured: with both cores of a machine busy, an inner product of 18,000
-numbers took 15 ms on two BLAS threads that wait for each other, and 0.05 ms on one.
+On small problems threads only get in each other's way. How much was measured: with both cores of a
+machine busy, an inner product of 18,000 numbers took 15 ms on two BLAS threads that wait for each
+other, and 0.05 ms on one. The places where time passes call ``tell`` or go through ``steps``; a
+command shows it. Without an observer this costs next to nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -20,6 +23,11 @@ Part = TypeVar("Part")
 #: A thread more is worth its coordination for this many operations between two meetings, about a
 #: millisecond: to wake one that sleeps can take as long.
 _FLOPS_PER_THREAD = 4e7
+
+#: Told the stage of the work, how many of its steps are done, and how many there can be.
+Observer = Callable[[str, int, int], None]
+
+_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 
 def _controller() -> ThreadpoolController:
@@ -69,3 +77,33 @@ def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> Non
         for done in running:
             done.result()
     return None
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Tell ``observer`` of all that goes on inside, and whoever was told before."""
+    outer = _observer.get()
+
+    def both(stage: str, done: int, total: int) -> None:
+        observer(stage, done, total)
+        if outer is not None:
+            outer(stage, done, total)
+
+    before = _observer.set(both)
+    try:
+        yield
+    finally:
+        _observer.reset(before)
+
+
+def tell(stage: str, done: int, total: int) -> None:
+    observer = _observer.get()
+    if observer is not None:
+        observer(stage, done, total)
+
+
+def steps(items: Any, stage: str) -> Iterator[Any]:
+    """The items one by one, each told of when it is done."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        tell(stage, done, len(items))

@@ -1,24 +1,104 @@
-"""Kernel matrices and graphs from outside, checked with a remedy in each error."""
+"""What comes from outside: samples found and brought to scale, matrices and graphs checked."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..core.arrays import as_matrix, cast, to_host, widest
-from ..core.products import canonical
+from ..core import arrays, files, memory
+from ..core.arithmetic import canonical, in_units, largest_entry, smallest_entry
+from ..core.arrays import as_matrix, cast, namespace, to_host, widest
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
 from ..grams.graph import Graph
 from ..grams.sparse import SparseGram
-from .functions import WIDE
+from .functions import KERNELS, WIDE
+
+#: Largest powers of two that data may be away from 1 before they are rescaled.
+_MODERATE = 32
+
+#: Scaling rows to length 1 costs one of so many dimensions at most.
+_MANY_FEATURES = 20
 
 #: Up to this many samples all eigenvalues are computed.
 _FEW = 400
+
+
+def is_path(X: Any) -> bool:
+    return isinstance(X, str | os.PathLike)
+
+
+def is_dask_array(X: Any) -> bool:
+    """Without an import of Dask."""
+    return type(X).__module__.startswith("dask.array") and hasattr(X, "rechunk")
+
+
+def here(X: Any) -> Any:
+    """X, or the array of the .npy file that X names: in memory if it fits, else on the disk."""
+    if not is_path(X):
+        return X
+    try:
+        size = files.size_of_regular_file(Path(X))
+        # Twice: some copy of it will be wanted.
+        if memory.fits(2.0 * size):
+            return files.read_npy(X, size)
+        return files.map_npy(X)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"X={X!s} is no file: give the path of a .npy file.") from error
+
+
+def unit_of(X: Matrix, kernel: Any) -> float:
+    """A power of two in whose units the squares of X neither overflow nor vanish.
+
+    It is 1 for data of moderate size, and for kernels that change with the unit of X in more
+    than their width: only kernels of distances and angles do not.
+    """
+    names = kernel if isinstance(kernel, list | tuple) else [kernel]
+    named = [KERNELS[name] for name in names if not callable(name) and name in KERNELS]
+    free = len(named) == len(names) and all(form.of_distance or form.unit_length for form in named)
+    return moderate_unit(largest_entry(X)) if free else 1.0
+
+
+def moderate_unit(size: float) -> float:
+    """1, or the power of two just below numbers whose squares may overflow or vanish.
+
+    The one just above is infinite for the largest numbers that there are.
+    """
+    exponent = int(np.frexp(size)[1]) - 1 if size > 0 else 0
+    return 1.0 if abs(exponent) <= _MODERATE else float(np.ldexp(1.0, exponent))
+
+
+def choose_row_norm(X: Matrix) -> str | None:
+    """row_norm="auto": "l2" for amounts, numbers that are never negative, of 20 features or more.
+
+    Amounts, such as intensities, counts or tf-idf, say what a sample is by their proportions; their
+    sum says how bright, long or large it is. Coordinates, which can be negative, mean
+    themselves, and so do coordinates that were moved away from zero: amounts come near it, in most
+    features. Scaling takes one of the dimensions away: too many where there are few.
+    """
+    amounts = X.shape[1] >= _MANY_FEATURES and smallest_entry(X) >= 0 and _comes_near_zero(X)
+    return "l2" if amounts else None
+
+
+def _comes_near_zero(X: Matrix) -> bool:
+    """Whether in most features that vary the smallest entry is at most half of the largest."""
+    if sparse.issparse(X):  # most entries are zero
+        return True
+    xp = namespace(X)
+    least, most = to_host(xp.min(X, axis=0)), to_host(xp.max(X, axis=0))
+    varies = least < most
+    return bool(np.mean(least[varies] <= most[varies] / 2) > 0.5) if varies.any() else True
+
+
+def unit_rows(X: Matrix) -> Matrix:
+    """X with rows of length 1, computed in a unit in which they can be; rows of zeros stay."""
+    return arrays.unit_rows(in_units(X, moderate_unit(largest_entry(X))))
 
 
 def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
@@ -99,7 +179,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
         raise ValueError(f"{name} has shape {shape}; a graph of {n} samples has shape ({n}, {n}).")
     graph = Graph(as_matrix(A, name, dtype))
     weights = graph.weights
-    _require_moderate(weights.largest, weights.dtype, name)
+    require_moderate(np.array(weights.largest, weights.dtype), name)
     if not weights.nonnegative:
         raise ValueError(f"{name} has negative weights; a graph has none.")
     if weights.asymmetry() > np.sqrt(np.finfo(weights.dtype).eps):
@@ -109,11 +189,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
 
 def require_moderate(values: Array, name: str) -> None:
     """Weights of samples or pairs, none so large that sums of products overflow."""
-    _require_moderate(float(np.abs(values).max(initial=0)), values.dtype, name)
-
-
-def _require_moderate(most: float, dtype: Any, name: str) -> None:
-    limit = _largest_weight(dtype)
+    most, limit = float(np.abs(values).max(initial=0)), _largest_weight(values.dtype)
     if most > limit:
         raise ValueError(
             f"{name} has entries up to {most:.3g}; divide it by a constant, so that none is above "
