@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from klsnmf import METHODS, __version__
 from klsnmf.cli.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
-from klsnmf.experiments import behaviour, claims, convergence, cost, pages, protocol, tables
+from klsnmf.experiments import claims, convergence, cost, pages, protocol, tables
 from klsnmf.experiments.figures import draw_convergence, draw_graph_weights
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
@@ -422,7 +422,7 @@ def test_curves_are_made_once_read_again_and_told_of(short_curves, tmp_path, mon
         assert line[-1] < line[0]
     monkeypatch.setattr(convergence, "points", None)  # not asked again
     convergence.write(tmp_path, "digits", None)
-    page = "\n".join(behaviour.descent(found))
+    page = convergence.claim(found).found
     rises = sum(p.rises > 0 for p in found if (p.iteration, p.solver) == (1, "paper"))
     assert f"it rises in {rises} of 2 fits" in page
     draw_convergence(found, tmp_path / "convergence.png")
@@ -455,7 +455,7 @@ def test_what_an_iteration_costs_is_measured_once_and_refused_from_others(tmp_pa
         *(("k", 30, 2), ("k", 30, 4)),
     ]
     power = cost.exponent([30, 60], [one.iteration for one in found[:2]])
-    assert f"n to the power {power:.2f}" in "\n".join(behaviour.cost_of_an_iteration(found))
+    assert f"n to the power {power:.2f}" in cost.claim(found).found
     monkeypatch.setattr(cost, "measure", None)  # not asked again
     cost.write(tmp_path)
     monkeypatch.setattr(cost, "_REPEATS", 99)
@@ -490,8 +490,11 @@ def test_scores_by_parameter_are_means_over_subsets():
         (0.001, pytest.approx(0.0005)),  # auto is a hundredth of λ*
         (0.1, pytest.approx(0.05)),
     ]
-    assert [means["accuracy"] for *_, means in curve] == [60.0, 81.0]
-    assert [(r, means["accuracy"]) for r, means in by_radius(rows, 2)] == [(0.1, 81.0), (1.0, 91.0)]
+    assert [one.mean("accuracy") for *_, one in curve] == [60.0, 81.0]
+    assert [(r, one.mean("accuracy")) for r, one in by_radius(rows, 2)] == [
+        (0.1, 81.0),
+        (1.0, 91.0),
+    ]
 
 
 def test_a_graph_term_is_told_of_and_drawn(tmp_path):

@@ -120,7 +120,7 @@ def reproduce(
         written = pages.write_pages(shown, gathered, out, home, figures=not no_figures)
         show_table(
             ["table", "column", "mean accuracy, %"],
-            [(name, column, f"{value:.1f}") for name, column, value in pages.averages(gathered)],
+            [(name, column, f"{value:.1f}") for name, column, value in pages.averages(gathered[1])],
         )
         for path in written:
             if path.suffix in (".md", ".png"):

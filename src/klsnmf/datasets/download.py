@@ -10,10 +10,11 @@ import hashlib
 import http.client
 import sys
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from urllib import request
 
 from ..core.writing import written_aside
 
@@ -44,7 +45,7 @@ def download(
         target.parent.mkdir(parents=True, exist_ok=True)
         digest, done = hashlib.sha256(), 0
         with written_aside(target) as file:
-            for part in _parts(response, url):
+            while part := _part(response, url):
                 done += len(part)
                 if done > size:
                     raise DownloadError(f"{url} sends more than the {size} bytes expected")
@@ -72,7 +73,7 @@ def progress_bar(title: str) -> Iterator[Progress]:
         from rich.progress import Progress as Bars
     except ImportError:
         try:
-            yield lambda done, total: _plain_bar(title, done, total)
+            yield partial(_plain_bar, title)
         finally:
             print(file=sys.stderr)
         return
@@ -83,19 +84,17 @@ def progress_bar(title: str) -> Iterator[Progress]:
 
 
 def _plain_bar(title: str, done: int, total: int | None) -> None:
-    share = f"{done / 1e6:.1f} MB"
-    if total:
-        share = f"{100 * done // total:3d} % of {total / 1e6:.1f} MB"
-    print(f"\r{title}: {share}", end="", file=sys.stderr, flush=True)
+    share = f"{100 * done // total:3d} % of {total / 1e6:.1f}" if total else f"{done / 1e6:.1f}"
+    print(f"\r{title}: {share} MB", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
     if not url.lower().startswith(("https://", "http://")):
         raise DownloadError(f"{url} is no address of the web")
-    request = urllib.request.Request(url, headers={"User-Agent": "klsnmf"})
+    asked = request.Request(url, headers={"User-Agent": "klsnmf"})
     try:
-        response = _web_only().open(request, timeout=_TIMEOUT)
+        response = _web_only().open(asked, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         # The usual words for the code: the server's own could be anything.
@@ -109,28 +108,20 @@ def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
         yield response
 
 
-def _web_only() -> urllib.request.OpenerDirector:
+def _web_only() -> request.OpenerDirector:
     """An opener that a redirection cannot lead to a local file or another protocol."""
-    opener = urllib.request.OpenerDirector()
+    opener = request.OpenerDirector()
     for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPRedirectHandler,
-        urllib.request.HTTPErrorProcessor,
-        urllib.request.UnknownHandler,
+        *(request.ProxyHandler, request.HTTPHandler, request.HTTPSHandler),
+        *(request.HTTPDefaultErrorHandler, request.HTTPRedirectHandler),
+        *(request.HTTPErrorProcessor, request.UnknownHandler),
     ):
         opener.add_handler(handler())
     return opener
 
 
-def _parts(response: http.client.HTTPResponse, url: str) -> Iterator[bytes]:
-    while True:
-        try:
-            part = response.read(_CHUNK)
-        except (OSError, http.client.HTTPException) as error:
-            raise DownloadError(f"the connection to {url} broke off ({error!r})") from error
-        if not part:
-            return
-        yield part
+def _part(response: http.client.HTTPResponse, url: str) -> bytes:
+    try:
+        return response.read(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise DownloadError(f"the connection to {url} broke off ({error!r})") from error

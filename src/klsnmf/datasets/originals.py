@@ -51,14 +51,13 @@ def parse_table(content: bytes, dataset: DataSet) -> Arrays:
 
 def parse_faces94(path: Path, dataset: DataSet) -> Arrays:
     """The men of Faces94: a zip archive, or a folder, with male/PERSON/PERSON.NUMBER.jpg."""
-    names: list[tuple[str, int]] = []
-    images = []
-    for name, content in sorted(_faces(path, dataset), key=lambda face: face[0]):
-        names.append(name)
-        images.append(_grey_and_small(content, f"{path}: {name[0]}.{name[1]}.jpg"))
+    people, images = [], []
+    for (person, number), content in sorted(_faces(path, dataset), key=lambda face: face[0]):
+        people.append(person)
+        images.append(_grey_and_small(content, f"{path}: {person}.{number}.jpg"))
     if not images:
         raise ValueError("there is no image male/PERSON/PERSON.NUMBER.jpg in it")
-    _, classes = np.unique([person for person, _ in names], return_inverse=True)
+    _, classes = np.unique(people, return_inverse=True)
     return as_arrays(np.stack(images), classes, dataset.image_shape)
 
 

@@ -17,16 +17,13 @@ class Original:
 
     Attributes
     ----------
-    file : str
-        Its name.
+    file : str, its name
     sha256 : tuple of str
         The hashes it may have: first that of the publisher's file, then those of copies that are
         known to differ in blanks and line ends only. Empty where the file could not be had, so
         that only its content can be checked.
-    size : int
-        The most bytes it may have.
-    url : str or None
-        Where it can be downloaded; None where one has to ask for it first.
+    size : int, the most bytes it may have
+    url : str, where it can be downloaded; or None where one has to ask for it first
     """
 
     file: str

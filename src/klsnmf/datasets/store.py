@@ -6,7 +6,7 @@ import hashlib
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.files import UnsafeFileError, read_npz
 from .arrays import Arrays, as_arrays, content_hash
@@ -71,7 +71,7 @@ def read(dataset: DataSet, path: Path) -> Arrays:
         raise DatasetError(f"The data set {dataset.name} could not be read: {error}.") from error
     except (UnsafeFileError, ValueError, KeyError) as error:
         raise DatasetError(
-            f"{path} was refused as the data set {dataset.name}: {_sentence(error)} "
+            f"{path} was refused as the data set {dataset.name}: {str(error).removesuffix('.')}. "
             f"Remove it or put the right file in its place."
         ) from error
 
@@ -152,14 +152,9 @@ def _read_faces94(dataset: DataSet, path: Path) -> Arrays:
         warnings.warn(
             f"The images in {path} give pixels that differ from the recorded ones. JPEG decoders "
             f"may differ by a grey level; if your images are others, so are your results.",
-            stacklevel=5,
+            stacklevel=4,
         )
     return arrays
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text if text.endswith(".") else f"{text}."
 
 
 def load(
@@ -198,41 +193,23 @@ def load(
     from sklearn.utils import Bunch  # takes a second, which the list of the sets does not need
 
     dataset = lookup(name)
-    data, target, image_shape = _arrays(dataset, data_home, download)
-    return Bunch(
-        data=data,
-        target=target,
-        image_shape=image_shape,
-        name=name,
-        DESCR=describe(dataset),
-    )
+    if dataset.original is None:
+        from sklearn.datasets import load_digits
+
+        (X, y), shape = load_digits(return_X_y=True), dataset.image_shape
+    else:
+        folder = data_folder(data_home)
+        path = find(dataset, folder)
+        if path is None and not download:
+            raise DatasetNotFoundError(missing(dataset, folder))
+        X, y, shape = read(dataset, path or fetch(dataset, folder))
+    return Bunch(data=X, target=y, image_shape=shape, name=name, DESCR=describe(dataset))
 
 
 def describe(dataset: DataSet) -> str:
     """A data set in a few lines."""
     height, width = dataset.image_shape
-    return (
-        f"{dataset.title}\n\n"
-        f"{dataset.n_samples} images of {height} × {width} pixels in {dataset.n_classes} classes\n"
-        f"publisher: {dataset.publisher}\n"
-        f"address: {dataset.address}\n"
-        f"licence: {dataset.licence}\n"
-        f"redistribution: {dataset.redistribution}\n"
-    )
-
-
-def _arrays(
-    dataset: DataSet, data_home: str | os.PathLike[str] | None, download: bool
-) -> tuple[Any, Any, tuple[int, int]]:
-    if dataset.original is None:
-        from sklearn.datasets import load_digits
-
-        digits = load_digits()
-        return digits.data, digits.target, dataset.image_shape
-    folder = data_folder(data_home)
-    path = find(dataset, folder)
-    if path is None:
-        if not download:
-            raise DatasetNotFoundError(missing(dataset, folder))
-        path = fetch(dataset, folder)
-    return read(dataset, path)
+    what = f"{dataset.n_samples} images of {height} × {width} pixels in {dataset.n_classes} classes"
+    told = ("publisher", "address", "licence", "redistribution")
+    lines = [dataset.title, "", what, *(f"{name}: {getattr(dataset, name)}" for name in told)]
+    return "\n".join(lines) + "\n"

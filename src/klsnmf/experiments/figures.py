@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .behaviour import Point
+from .convergence import Point
 from .protocol import GRIDS, S
-from .published import METRICS, TITLES
+from .published import METRICS, OURS, TITLES
 from .rows import Row
-from .selection import Result, by_lam, by_radius, settings
+from .selection import Result, Results, by_lam, by_radius, settings
 from .subsets import Samples
 
 if TYPE_CHECKING:
@@ -58,28 +57,22 @@ def draw_convergence(points: Sequence[Point], path: Path) -> None:
 
 
 def draw_parameters(
-    rows: Mapping[str, Sequence[Row]],
-    chosen: Mapping[str, Mapping[int, Result]],
-    path: Path,
+    rows: Mapping[str, Sequence[Row]], chosen: Mapping[str, Mapping[int, Result]], path: Path
 ) -> None:
     """Scores by λ, by λ/λ*, and by radius, at the smallest N of each set."""
-    sets = [name for name, found in chosen.items() if found]
-    figure, axes = _axes(3, len(sets), sharey="col")
-    for column, name in zip(axes.T, sets, strict=True):
+    figure, axes = _axes(3, len(chosen), sharey="col")
+    for column, name in zip(axes.T, chosen, strict=True):
         size = min(chosen[name])
         curve = by_lam(rows[name], size, chosen[name][size].setting["radius"])
-        for metric in METRICS:
-            values = [means[metric] for *_, means in curve]
-            # Purity often equals accuracy: dashes leave the other visible.
-            look: dict[str, Any] = {
-                "marker": "o",
-                "ms": 3,
-                "ls": ":" if metric == "purity" else "-",
-            }
-            column[0].plot([lam for lam, *_ in curve], values, label=TITLES[metric], **look)
-            column[1].plot([share for _, share, _ in curve], values, **look)
-            radii = by_radius(rows[name], size)
-            column[2].plot([r for r, _ in radii], [m[metric] for _, m in radii], **look)
+        lams, shares, reached = zip(*curve, strict=True)
+        radii, best = zip(*by_radius(rows[name], size), strict=True)
+        for ax, x, found in zip(
+            column, (lams, shares, radii), (reached, reached, best), strict=True
+        ):
+            for metric in METRICS:
+                # Purity often equals accuracy: dashes leave the other visible.
+                look = ":o" if metric == "purity" else "-o"
+                ax.plot(x, [one.mean(metric) for one in found], look, ms=3, label=TITLES[metric])
         column[0].set_title(f"{name}, N = {size}")
         for ax, title in zip(column, ("λ", "λ / λ*", "radius, at its best λ"), strict=True):
             ax.set_xscale("log")
@@ -93,19 +86,18 @@ def draw_parameters(
 
 def draw_graph_weights(rows: Mapping[str, Sequence[Row]], path: Path) -> None:
     """Accuracy of GLS-NMF over λ × γ, a panel for each set."""
-    sets = [name for name, found in rows.items() if found]
-    figure, axes = _axes(1, len(sets))
-    for ax, name in zip(axes[0], sets, strict=True):
+    figure, axes = _axes(1, len(rows))
+    for ax, name in zip(axes[0], rows, strict=True):
         size = rows[name][0].N
         image = np.full((len(S), len(S)), np.nan)
-        for text, scores in settings(rows[name], "GLS-NMF", size).items():
-            setting = json.loads(text)
-            place = S.index(setting["lam"]), S.index(setting["graph_weight"])
-            image[place] = np.mean(list(scores["accuracy"].values()))
+        for one in settings(rows[name], "GLS-NMF", size):
+            place = S.index(one.setting["lam"]), S.index(one.setting["graph_weight"])
+            image[place] = one.mean("accuracy")
         shown = ax.imshow(image, origin="lower", cmap="viridis")
         ax.set_title(f"{name}, N = {size}")
-        ax.set_xticks(range(len(S)), [f"{value:g}" for value in S], rotation=60, fontsize=7)
-        ax.set_yticks(range(len(S)), [f"{value:g}" for value in S], fontsize=7)
+        values = [f"{value:g}" for value in S]
+        ax.set_xticks(range(len(S)), values, rotation=60, fontsize=7)
+        ax.set_yticks(range(len(S)), values, fontsize=7)
         ax.set_xlabel("γ")
         figure.colorbar(shown, ax=ax, shrink=0.8)
     axes[0, 0].set_ylabel("λ")
@@ -113,10 +105,9 @@ def draw_graph_weights(rows: Mapping[str, Sequence[Row]], path: Path) -> None:
 
 
 def draw_samples(data: Samples, name: str, folder: Path) -> Path:
-    """Five images of each of ten classes, from the first to the last.
+    """Five images of each of ten classes; pictures of people go to a folder of their own."""
+    from matplotlib.figure import Figure
 
-    Pictures of people go to a folder of their own.
-    """
     if name not in PUBLIC:
         folder = folder / "people"
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,8 +123,6 @@ def draw_samples(data: Samples, name: str, folder: Path) -> Path:
         images = data.X[data.y == one][:5]
         cells[: len(images), :height, column, :width] = images.reshape(-1, height, width)
     sheet = cells.reshape(5 * (height + gap), -1)[:-gap, :-gap]
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.imshow(sheet, cmap="gray", interpolation="nearest")
@@ -145,21 +134,18 @@ def draw_samples(data: Samples, name: str, folder: Path) -> Path:
 def draw_all(
     folder: Path,
     rows: Mapping[str, Sequence[Row]],
-    found: Mapping[str, Mapping[str, Mapping[int, Result]]],
+    found: Mapping[str, Results],
     points: Sequence[Point],
 ) -> list[Path]:
     """Every figure that there are rows for."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
+    names = ("convergence.png", "parameters.png", "graph_weights.png")
+    convergence, parameters, weights = (folder / name for name in names)
     if points:
-        drawn.append(folder / "convergence.png")
-        draw_convergence(points, drawn[-1])
-    chosen = {name: results.get("KLS-NMF", {}) for name, results in found.items()}
-    if any(chosen.values()):
-        drawn.append(folder / "parameters.png")
-        draw_parameters(rows, chosen, drawn[-1])
-    grids = {table.dataset: rows[name] for name, table in GRIDS.items() if rows.get(name)}
-    if grids:
-        drawn.append(folder / "graph_weights.png")
-        draw_graph_weights(grids, drawn[-1])
-    return drawn
+        draw_convergence(points, convergence)
+    if chosen := {name: results[OURS] for name, results in found.items() if results.get(OURS)}:
+        draw_parameters(rows, chosen, parameters)
+    if grids := {one.dataset: rows[name] for name, one in GRIDS.items() if rows.get(name)}:
+        draw_graph_weights(grids, weights)
+    drawn = {convergence: points, parameters: chosen, weights: grids}
+    return [path for path, shown in drawn.items() if shown]

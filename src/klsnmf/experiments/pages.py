@@ -5,42 +5,35 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 import scipy
 import sklearn
 
-from ..core.tables import as_csv
+from ..core.tables import as_csv, head, line
 from ..core.version import __version__
 from ..core.writing import write_whole
 from . import claims, convergence, cost, tables
 from .protocol import GRIDS, QUICK, TABLES, Table
 from .rows import Row
 from .runner import store_of
-from .selection import Result, average, results
+from .selection import Results, average, results
 from .subsets import classes_of, identity, is_here, samples
 
-
-@dataclass(frozen=True)
-class Gathered:
-    """The rows of some tables, and what they come to: set -> column -> N -> result."""
-
-    rows: Mapping[str, Sequence[Row]]
-    found: Mapping[str, Mapping[str, Mapping[int, Result]]]
+#: The rows of some tables, by name, and what they come to: set -> column -> N -> result.
+Rows = Mapping[str, Sequence[Row]]
+Found = Mapping[str, Results]
 
 
-def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> Gathered:
+def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> tuple[Rows, Found]:
     """All rows of the tables in a folder of results. The data sets need not be here."""
     rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
-    return Gathered(
-        rows,
-        {
-            name: results(table, rows[name], identity(table.dataset, data_home)[1])
-            for name, table in chosen.items()
-        },
-    )
+    found = {
+        name: results(table, rows[name], identity(table.dataset, data_home)[1])
+        for name, table in chosen.items()
+    }
+    return rows, found
 
 
 def require_own_rows(folder: Path, data_home: str | None) -> None:
@@ -61,11 +54,11 @@ def tables_in(folder: Path) -> dict[str, Table]:
     }
 
 
-def averages(gathered: Gathered) -> list[tuple[str, str, float]]:
+def averages(found: Found) -> list[tuple[str, str, float]]:
     """Table, column and mean accuracy over the N that have been run, for a first look."""
     return [
         (name, column, average(results, "accuracy"))
-        for name, columns in gathered.found.items()
+        for name, columns in found.items()
         for column, results in columns.items()
         if results
     ]
@@ -73,30 +66,28 @@ def averages(gathered: Gathered) -> list[tuple[str, str, float]]:
 
 def write_pages(
     chosen: Mapping[str, Table],
-    gathered: Gathered,
+    gathered: tuple[Rows, Found],
     folder: Path,
     data_home: str | None,
     *,
     figures: bool,
 ) -> list[Path]:
     """Everything that there are rows for; the files written."""
-    rows, found = gathered.rows, gathered.found
-    written = []
-    for name, table in chosen.items():
-        if not rows[name] or name in GRIDS:
-            continue
-        for kind, text in (
-            ("md", tables.as_markdown(table, found[name])),
-            ("csv", tables.as_csv(table, found[name])),
-            ("tex", tables.as_latex(table, found[name])),
-        ):
-            written.append(_write(folder / "tables" / f"{name}.{kind}", text))
+    rows, found = gathered
     main = {name: found[name] for name in chosen if name not in GRIDS}
+    texts = {}
+    kinds = {"md": tables.as_markdown, "csv": tables.as_csv, "tex": tables.as_latex}
+    for name in main:
+        for kind, write in kinds.items() if rows[name] else ():
+            texts[f"tables/{name}.{kind}"] = write(chosen[name], found[name])
     points, costs = convergence.read(folder, data_home), cost.read(folder)
-    written.append(_write(folder / "claims.md", claims.page(main, rows, points, costs)))
-    written.append(_write(folder / "subsets.csv", _subsets(chosen, data_home)))
-    written.append(_write(folder / "times.csv", _times(rows)))
-    written.append(_write(folder / "README.md", _readme(chosen, rows)))
+    texts["claims.md"] = claims.page(main, rows, points, costs)
+    texts["subsets.csv"] = _subsets([chosen[name] for name in main], data_home)
+    texts["times.csv"] = _times(rows)
+    texts["README.md"] = _readme(chosen, rows)
+    for name, text in texts.items():
+        write_whole(folder / name, text.encode())
+    written = [folder / name for name in texts]
     if figures:
         from . import figures as drawing
 
@@ -108,25 +99,19 @@ def write_pages(
     return written
 
 
-def _write(path: Path, text: str) -> Path:
-    write_whole(path, text.encode())
-    return path
-
-
-def _subsets(chosen: Mapping[str, Table], data_home: str | None) -> str:
-    """The classes of each random subset."""
+def _subsets(chosen: Sequence[Table], data_home: str | None) -> str:
+    """The classes of each random subset; grids run on subsets of a table."""
     rows = []
-    # Grids run on subsets of a table.
-    for table in [table for name, table in chosen.items() if name not in GRIDS]:
+    for table in chosen:
         _, n_classes = identity(table.dataset, data_home)
         for size in table.sizes:
-            for subset in range(1 if size == n_classes else table.subsets):
+            for subset in range(table.count(size, n_classes)):
                 classes = classes_of(n_classes, size, subset, table.seed)
                 rows.append([table.dataset, size, subset, " ".join(map(str, classes))])
     return as_csv(["set", "N", "subset", "classes"], rows)
 
 
-def _times(rows: Mapping[str, Sequence[Row]]) -> str:
+def _times(rows: Rows) -> str:
     """Minutes on one core that the fits of each column took."""
     listed = []
     for name, found in rows.items():
@@ -136,36 +121,31 @@ def _times(rows: Mapping[str, Sequence[Row]]) -> str:
     return as_csv(["table", "column", "fits", "core_minutes"], listed)
 
 
-def _readme(chosen: Mapping[str, Table], rows: Mapping[str, Sequence[Row]]) -> str:
+def _readme(chosen: Mapping[str, Table], rows: Rows) -> str:
     """What is in the folder, the command that made it, how long that took, and with what."""
     asked = ["--quick" if name == QUICK.name else name for name in chosen]
     if {**TABLES, **GRIDS}.keys() <= chosen.keys():
         asked = []  # all there is, with the convergence of Yale and the cost of an iteration
     numbers = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
     libraries = ", ".join(f"{name} {module.__version__}" for name, module in numbers.items())
-    minutes = {name: sum(float(row.seconds) for row in found) / 60 for name, found in rows.items()}
-    return "\n".join(
-        [
-            "# Results of `klsnmf reproduce`",
-            "",
-            "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
-            "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
-            "",
-            f"    klsnmf reproduce {' '.join([*asked, '--out'])} THIS_FOLDER",
-            "",
-            "`klsnmf reproduce --no-run --out THIS_FOLDER` writes the pages again from the rows.",
-            "",
-            "| table | rows | N | hours of one core |",
-            "|---|---|---|---|",
-            *(
-                f"| {table.title}, {name} | {len(rows[name])} | "
-                f"{', '.join(map(str, sorted({row.N for row in rows[name]})))} | "
-                f"{minutes[name] / 60:.2f} |"
-                for name, table in chosen.items()
-            ),
-            "",
-            f"Pages written by klsnmf {__version__}, Python {platform.python_version()}, "
-            f"{libraries}; {platform.system()}, {platform.machine()}, {os.cpu_count()} cores.",
-            "",
-        ]
+    text = [
+        "# Results of `klsnmf reproduce`",
+        "",
+        "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
+        "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
+        "",
+        f"    klsnmf reproduce {' '.join([*asked, '--out'])} THIS_FOLDER",
+        "",
+        "`klsnmf reproduce --no-run --out THIS_FOLDER` writes the pages again from the rows.",
+        "",
+        *head("table", "rows", "N", "hours of one core"),
+    ]
+    for name, table in chosen.items():
+        sizes = ", ".join(map(str, sorted({row.N for row in rows[name]})))
+        hours = f"{sum(float(row.seconds) for row in rows[name]) / 60 / 60:.2f}"
+        text.append(line(f"{table.title}, {name}", len(rows[name]), sizes, hours))
+    made_by = (
+        f"Pages written by klsnmf {__version__}, Python {platform.python_version()}, "
+        f"{libraries}; {platform.system()}, {platform.machine()}, {os.cpu_count()} cores."
     )
+    return "\n".join([*text, "", made_by, ""])

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -52,12 +54,10 @@ def _defaults(method: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Trial:
-    """A method and the settings that are tried of it: a column of the tables.
+    """A method, a key of ``klsnmf.METHODS``, and the settings tried of it: a column of the tables.
 
     Attributes
     ----------
-    column : its name in the tables
-    method : a key of ``klsnmf.METHODS``
     source : "paper" if the paper has this column, "ours" for kernels it does not use, "plain"
         for what scikit-learn has
     grid : parameter -> values, chosen among with the labels. "radius" is r of the kernel
@@ -79,11 +79,6 @@ class Trial:
     readings: tuple[str, ...] = ()
     revision: int = 0
 
-    @property
-    def needs_labels(self) -> bool:
-        """Whether there is anything to choose with the labels."""
-        return bool(self.grid or self.readings)
-
     def settings(self) -> list[dict[str, Any]]:
         """The settings that are fits of their own; values of λ share one batch."""
         outer = {name: values for name, values in self.grid.items() if name != "lam"}
@@ -99,13 +94,11 @@ class Table:
 
     Attributes
     ----------
-    name : of the table, and of its files
-    title : "Table I" and the like
-    dataset : a name of ``klsnmf.datasets``
+    name : of the table, and of its files; its ``title`` is "Table I" and the like
     sizes : N, how many classes; as many as there are is one subset, the whole set
+    trials : the columns
     subsets : how many random subsets for each N
     seed : of the subsets, and of all starts
-    trials : the columns
     """
 
     name: str
@@ -119,16 +112,21 @@ class Table:
     def trial(self, column: str) -> Trial:
         return next(trial for trial in self.trials if trial.column == column)
 
+    def count(self, size: int, n_classes: int) -> int:
+        """How many subsets of N classes there are."""
+        return 1 if size == n_classes else self.subsets
+
     def fingerprints(self, data_hash: str) -> dict[str, str]:
         """For each column twelve digits that change with anything that could change its rows."""
-        return {trial.column: self._fingerprint(trial, data_hash) for trial in self.trials}
-
-    def _fingerprint(self, trial: Trial, data_hash: str) -> str:
-        told = {"table": self.name, "seed": self.seed, "data": data_hash, **asdict(trial)}
-        # Of a column that was never revised nothing is told: its rows are older than revisions.
-        if told.pop("revision"):
-            told["revision of the column"] = trial.revision
-        return fingerprint(**told, kernel=KERNEL, defaults=_defaults(trial.method))
+        found = {}
+        for trial in self.trials:
+            told = {"table": self.name, "seed": self.seed, "data": data_hash, **asdict(trial)}
+            # Of a column that was never revised nothing is told: its rows are older than revisions.
+            if told.pop("revision"):
+                told["revision of the column"] = trial.revision
+            told |= {"kernel": KERNEL, "defaults": _defaults(trial.method)}
+            found[trial.column] = fingerprint(**told)
+        return found
 
 
 @dataclass(frozen=True)
@@ -145,21 +143,19 @@ class Cell:
     def key(self) -> str:
         """A name for its file."""
         told = [f"{name}={value}" for name, value in sorted(self.setting)]
-        words = "_".join([self.column, *told]).lower()
-        safe = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in words)
+        safe = re.sub(r"[^\w.=-]", "-", "_".join([self.column, *told]).lower())
         return f"{self.size:03d}-{self.subset:02d}-{safe}"
 
 
 def cells(table: Table, n_classes: int) -> Iterator[Cell]:
     """All work for a table, the smallest N first."""
     for size in table.sizes:
-        for subset in range(1 if size == n_classes else table.subsets):
+        for subset in range(table.count(size, n_classes)):
             for trial in table.trials:
                 for setting in trial.settings():
                     yield Cell(table.name, size, subset, trial.column, tuple(setting.items()))
 
 
-_BOTH = ("argmax", "kmeans")
 _RBF = {"kernel": "rbf", "n_neighbors": None}
 
 #: For columns that are compared with methods that cannot: starts are fitted as they are.
@@ -175,43 +171,23 @@ def _trials(starts: Mapping[str, int], rmnmf_iterations: int) -> tuple[Trial, ..
     "KLS-NMF" is the paper's; its λ = 0 and λ = "auto" are run for the questions what the local term
     is worth, and where λ lies relative to λ*.
     """
+    neighbors = {"affinity": "nearest_neighbors"}
+    printed = {**_RBF, **_AS_THEY_ARE, **starts}
+    # A start of RMNMF takes as long as ten of the others, and its starts end much alike.
+    rmnmf = {"graph_neighbors": 5, "n_init": 1, "max_iter": rmnmf_iterations}
+    both = partial(Trial, readings=("argmax", "kmeans"))
+    default = partial(Trial, method="kls-nmf", source="ours", revision=_SELF_TUNING)
     return (
         Trial("KMeans", "kmeans", "plain", fixed={"n_init": 10}, rows="stored"),
-        Trial(
-            "SpectralClustering",
-            "spectral",
-            "plain",
-            fixed={"affinity": "nearest_neighbors"},
-            rows="stored",
-        ),
-        Trial("KLS-NMF, no labels", "kls-nmf", "ours", rows="stored", revision=_SELF_TUNING),
-        Trial(
-            "KLS-NMF, self-tuning",
-            "kls-nmf",
-            "ours",
-            grid={"lam": S},
-            fixed={**_AS_THEY_ARE, **starts},
-            revision=_SELF_TUNING,
-        ),
-        Trial("WNMF", "wnmf", fixed=starts, readings=_BOTH),
-        Trial("ONMF", "onmf", fixed=starts, readings=_BOTH),
-        Trial("CNMF", "cnmf", fixed=starts, readings=_BOTH),
-        Trial("KNMF", "knmf", grid={"radius": S}, fixed={**_RBF, **starts}, readings=_BOTH),
-        Trial(
-            "KLS-NMF",
-            "kls-nmf",
-            grid={"radius": S, "lam": S},
-            beside=(0.0, "auto"),
-            fixed={**_RBF, **_AS_THEY_ARE, **starts},
-        ),
-        # A start of RMNMF takes as long as ten of the others, and its starts end much alike.
-        Trial(
-            "RMNMF",
-            "rmnmf",
-            grid={"graph_weight": S},
-            fixed={"graph_neighbors": 5, "n_init": 1, "max_iter": rmnmf_iterations},
-            readings=_BOTH,
-        ),
+        Trial("SpectralClustering", "spectral", "plain", fixed=neighbors, rows="stored"),
+        default("KLS-NMF, no labels", rows="stored"),
+        default("KLS-NMF, self-tuning", grid={"lam": S}, fixed={**_AS_THEY_ARE, **starts}),
+        both("WNMF", "wnmf", fixed=starts),
+        both("ONMF", "onmf", fixed=starts),
+        both("CNMF", "cnmf", fixed=starts),
+        both("KNMF", "knmf", grid={"radius": S}, fixed={**_RBF, **starts}),
+        Trial("KLS-NMF", "kls-nmf", "paper", {"radius": S, "lam": S}, (0.0, "auto"), printed),
+        both("RMNMF", "rmnmf", grid={"graph_weight": S}, fixed=rmnmf),
     )
 
 
@@ -234,12 +210,8 @@ TABLES = {
     )
 }
 
-_GLS_NMF = Trial(
-    "GLS-NMF",
-    "gls-nmf",
-    grid={"graph_weight": S, "lam": S},
-    fixed={**_RBF, **STARTS, "radius": 1.0, "graph_neighbors": 5},
-)
+_GRAPH = {**_RBF, **STARTS, "radius": 1.0, "graph_neighbors": 5}
+_GLS_NMF = Trial("GLS-NMF", "gls-nmf", grid={"graph_weight": S, "lam": S}, fixed=_GRAPH)
 
 #: GLS-NMF over λ × γ, on the smallest subsets of the first four tables.
 GRIDS = {
@@ -254,11 +226,5 @@ def _shortened(trial: Trial) -> Trial:
 
 
 #: A table that takes a minute or two, on data that is always there.
-QUICK = Table(
-    "quick",
-    "Reduced table",
-    "digits",
-    (2, 3, 5),
-    tuple(_shortened(trial) for trial in TRIALS),
-    subsets=3,
-)
+_FEW = tuple(_shortened(trial) for trial in TRIALS)
+QUICK = Table("quick", "Reduced table", "digits", (2, 3, 5), _FEW, subsets=3)

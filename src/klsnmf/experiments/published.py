@@ -1,4 +1,4 @@
-"""The numbers of the paper's five tables.
+"""What the paper says: the numbers of its five tables, and claims in words.
 
 ``published.csv`` has the mean and the deviation over subsets of each score as they are printed in
 Peng, Chen, Kang and Cheng, 2019; the averages over N are not there: several are misprinted, and
@@ -8,37 +8,40 @@ all are recomputed here.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
 TITLES = {"accuracy": "Accuracy", "nmi": "NMI", "purity": "Purity"}
 METRICS = tuple(TITLES)
 
+#: The paper's method, and those that it is compared with, in the order of its tables.
+OURS = "KLS-NMF"
+RIVALS = ("WNMF", "RMNMF", "CNMF", "KNMF", "ONMF")
 
-@cache
-def published_deviations() -> dict[tuple[str, int, str], dict[str, float]]:
-    """(set, N, column) -> score -> deviation over subsets; without those that are not printed."""
-    return {
-        key: {name: float(row[f"{name}_std"]) for name in METRICS if row[f"{name}_std"]}
-        for key, row in _records()
-    }
+
+class Claim(NamedTuple):
+    """What is claimed, what was found, and a table of it: its columns and its lines."""
+
+    title: str
+    found: str
+    columns: Sequence[str]
+    lines: Sequence[Sequence[object]]
 
 
 @cache
 def published() -> dict[tuple[str, int, str], dict[str, float]]:
-    """(set, N, column) -> score -> mean, percent."""
-    return {key: {name: float(row[name]) for name in METRICS} for key, row in _records()}
-
-
-def _records() -> list[tuple[tuple[str, int, str], dict[str, str]]]:
+    """(set, N, column) -> score -> mean, percent; "nmi_std" -> deviation of "nmi", if printed."""
     text = (files(__package__) / "published.csv").read_text()
-    return [
-        ((row["set"], int(row["N"]), row["method"]), row)
+    return {
+        (row.pop("set"), int(row.pop("N")), row.pop("method")): {
+            name: float(number) for name, number in row.items() if number
+        }
         for row in csv.DictReader(text.splitlines())
-    ]
+    }
 
 
 def published_sizes(table: str) -> set[int]:

@@ -12,9 +12,9 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import Field, astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 try:
     import fcntl
@@ -26,26 +26,17 @@ from ..core.version import __version__
 from ..core.writing import write_whole
 from .protocol import Cell
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 
 class ForeignRowsError(RuntimeError):
     """Rows that another version or protocol made."""
 
 
-class Record(Protocol):
-    """A dataclass of text, whole numbers and floats that says what made it."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def version(self) -> str:
-        """The version of the package."""
-
-    @property
-    def protocol(self) -> str:
-        """The fingerprint of all else that it depends on."""
-
-
-Kind = TypeVar("Kind", bound=Record)
+#: A dataclass of text, whole numbers and floats, with the version of the package that made it and
+#: the fingerprint (``protocol``) of all else that it depends on.
+Kind = TypeVar("Kind", bound="DataclassInstance")
 
 
 def write_rows(path: Path, kind: type[Kind], rows: Iterable[Kind]) -> None:
@@ -55,12 +46,15 @@ def write_rows(path: Path, kind: type[Kind], rows: Iterable[Kind]) -> None:
 
 
 def read_rows(path: Path, kind: type[Kind], protocols: str | Mapping[str, str]) -> list[Kind]:
-    """Such records; the protocol they must be of is one for all, or one for each method."""
-    data = path.read_bytes()
+    """Such records, none without a file; of one protocol, or one for each method."""
     kinds: dict[str, Any] = {"str": str, "int": int, "float": float}
     try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    try:
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-        rows = [
+        rows: list[Any] = [
             kind(**{f.name: kinds[str(f.type)](record[f.name]) for f in fields(kind)})
             for record in csv.DictReader(text.splitlines())
         ]
@@ -85,11 +79,7 @@ def read_rows(path: Path, kind: type[Kind], protocols: str | Mapping[str, str]) 
 
 @dataclass(frozen=True)
 class Row:
-    """One fit.
-
-    Scores are percent, ``lam`` is the λ used, ``seconds`` its share of the processor time that its
-    batch took.
-    """
+    """One fit: scores in percent, the λ used, its share of the processor time of its batch."""
 
     set: str
     N: int
@@ -110,14 +100,7 @@ class Row:
 
 
 class Store:
-    """The rows of one table in a folder.
-
-    Parameters
-    ----------
-    folder : the folder of all rows
-    table : the name of the table
-    protocols : the fingerprint of each column
-    """
+    """The rows of one table, by name, in the folder of all rows; each column has a protocol."""
 
     def __init__(self, folder: Path, table: str, protocols: Mapping[str, str]) -> None:
         self.folder, self.table, self.protocols = folder, table, protocols
@@ -153,11 +136,8 @@ class Store:
                 self.loose.rmdir()
 
     def _read_all(self, paths: Iterable[Path]) -> list[Row]:
-        rows: list[Row] = []
-        for path in paths:
-            with suppress(FileNotFoundError):  # packed a moment ago
-                rows += read_rows(path, Row, self.protocols)
-        return rows
+        # A file that was packed a moment ago has no rows.
+        return [row for path in paths for row in read_rows(path, Row, self.protocols)]
 
 
 @contextmanager

@@ -32,19 +32,11 @@ _BASE = 1e7
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
-
-    Attributes
-    ----------
-    done, total : cells
-    share : of the work that there was to do, by what cells cost
-    cell : the one that was just finished
-    """
+    """How far a run is: cells done and in all, and the share of the work, by what cells cost."""
 
     done: int
     total: int
     share: float
-    cell: Cell
 
 
 def store_of(table: Table, folder: Path, data_home: str | None) -> Store:
@@ -67,9 +59,7 @@ def run(
 
     Parameters
     ----------
-    table : what to run
     folder : where the results are; rows go to its subfolder ``rows``
-    data_home : the folder of the data sets
     processes : how many at once, with a thread each; None is as many as there are cores
     sizes, columns : only these N, only these columns
     report : called after every cell
@@ -84,15 +74,21 @@ def run(
     ]
     todo = store.missing(asked)
     left = Counter(cell.size for cell in todo)
-    counter = _Counter(todo, len(asked), len(data.y) / data.n_classes)
+    class_size = len(data.y) / data.n_classes
+    costs = {
+        cell: _COST.get(cell.column, 1.0) * (_BASE + (class_size * cell.size) ** 2 * cell.size)
+        for cell in todo
+    }
+    done, spent = len(asked) - len(todo), 0.0
     try:
         for cell, rows in _finished(table, todo, data_home, processes or os.cpu_count() or 1):
             store.write(cell, rows)
             left[cell.size] -= 1
             if left[cell.size] == 0:
                 store.pack()
+            done, spent = done + 1, spent + costs[cell]
             if report is not None:
-                report(counter.count(cell))
+                report(Progress(done, len(asked), spent / sum(costs.values())))
     finally:
         store.pack()
 
@@ -140,19 +136,3 @@ def _set_up(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-class _Counter:
-    """How much is done, counted in cells and by what they cost."""
-
-    def __init__(self, todo: Sequence[Cell], total: int, class_size: float) -> None:
-        self.costs = {
-            cell: _COST.get(cell.column, 1.0) * (_BASE + (class_size * cell.size) ** 2 * cell.size)
-            for cell in todo
-        }
-        self.done, self.total, self.spent = total - len(todo), total, 0.0
-
-    def count(self, cell: Cell) -> Progress:
-        self.done += 1
-        self.spent += self.costs[cell]
-        return Progress(self.done, self.total, self.spent / sum(self.costs.values()), cell)

@@ -14,22 +14,13 @@ from scipy import stats
 
 from ..core.types import Array
 from .protocol import S, Table, Trial
-from .published import METRICS
+from .published import METRICS, OURS
 from .rows import Row
-
-#: setting -> score -> subset -> value, percent
-Settings = dict[str, dict[str, dict[int, float]]]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a column reaches at one N.
-
-    Attributes
-    ----------
-    setting : the parameters that count
-    scores : score -> values, one for each subset, percent
-    """
+    """What a setting of a column reaches at one N; scores are percent, one for each subset."""
 
     setting: Mapping[str, Any]
     scores: Mapping[str, Array]
@@ -40,50 +31,44 @@ class Result:
     def deviation(self, metric: str) -> float:
         """Standard deviation over the subsets; nan for the whole set, which is one."""
         values = self.scores[metric]
-        return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+        return float(values.std(ddof=1)) if len(values) > 1 else math.nan
 
 
-def settings(rows: Iterable[Row], column: str, size: int) -> Settings:
-    """The scores of every setting of a column at one N."""
-    found: Settings = defaultdict(lambda: defaultdict(dict))
+#: column -> N -> what it reaches
+Results = Mapping[str, Mapping[int, Result]]
+
+
+def settings(rows: Iterable[Row], column: str, size: int) -> list[Result]:
+    """What every setting of a column reaches at one N."""
+    found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if (row.method, row.N) == (column, size):
-            for metric in METRICS:
-                found[row.parameters][metric][row.subset] = float(getattr(row, metric))
-    return found
+            found[row.parameters].append(row)
+    listed = []
+    for setting, mine in sorted(found.items()):
+        mine.sort(key=lambda row: row.subset)
+        scores = {name: np.array([float(getattr(row, name)) for row in mine]) for name in METRICS}
+        listed.append(Result(json.loads(setting), scores))
+    return listed
 
 
-def choose(found: Settings, trial: Trial) -> Result | None:
+def choose(found: Iterable[Result], trial: Trial) -> Result | None:
     """The setting with the best mean accuracy over the subsets, as the paper chooses.
 
     With nothing to choose no label is looked at. None if rows are missing.
     """
-    beside = {json.dumps(lam) for lam in trial.beside}
-    allowed = {
-        setting: scores
-        for setting, scores in found.items()
-        if json.dumps(json.loads(setting).get("lam")) not in beside
-    }
+    allowed = [one for one in found if one.setting.get("lam") not in trial.beside]
     expected = len(trial.settings()) * max(1, len(trial.grid.get("lam", ())))
     if len(allowed) != expected * max(1, len(trial.readings)):
         return None
-    if len({len(scores["accuracy"]) for scores in allowed.values()}) != 1:
+    if len({len(one.scores["accuracy"]) for one in allowed}) != 1:
         return None
     return best_of(allowed)
 
 
-def best_of(found: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Result:
+def best_of(found: Iterable[Result]) -> Result:
     """The setting with the best mean accuracy over the subsets."""
-    best = max(
-        sorted(found), key=lambda setting: np.mean(list(found[setting]["accuracy"].values()))
-    )
-    return Result(
-        json.loads(best),
-        {
-            metric: np.array([values[subset] for subset in sorted(values)])
-            for metric, values in found[best].items()
-        },
-    )
+    return max(found, key=lambda one: one.mean("accuracy"))
 
 
 def results(table: Table, rows: Iterable[Row], n_classes: int) -> dict[str, dict[int, Result]]:
@@ -91,14 +76,12 @@ def results(table: Table, rows: Iterable[Row], n_classes: int) -> dict[str, dict
     by_column: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in rows:
         by_column[row.method, row.N].append(row)
-    found: dict[str, dict[int, Result]] = {}
+    found: dict[str, dict[int, Result]] = {trial.column: {} for trial in table.trials}
     for trial in table.trials:
-        found[trial.column] = {}
         for size in table.sizes:
             mine = by_column[trial.column, size]
             result = choose(settings(mine, trial.column, size), trial)
-            subsets = 1 if size == n_classes else table.subsets
-            if result is not None and len(result.scores["accuracy"]) == subsets:
+            if result and len(result.scores["accuracy"]) == table.count(size, n_classes):
                 found[trial.column][size] = result
     return found
 
@@ -117,38 +100,32 @@ def difference(
         return None
     gaps = np.concatenate([one[size].scores[metric] - two[size].scores[metric] for size in common])
     if len(gaps) < 2:
-        return float(gaps.mean()), float("nan"), len(gaps)
+        return float(gaps.mean()), math.nan, len(gaps)
     half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / np.sqrt(len(gaps))
     return float(gaps.mean()), float(half), len(gaps)
 
 
-def by_lam(rows: Sequence[Row], size: int, radius: float) -> list[tuple[float, float, Any]]:
-    """λ, λ/λ* (a median over subsets) and the mean scores, at one radius of KLS-NMF."""
+def by_lam(rows: Sequence[Row], size: int, radius: float) -> list[tuple[float, float, Result]]:
+    """λ, λ/λ* (a median over subsets) and what is reached, at one radius of KLS-NMF."""
     stars = [
         100 * float(row.lam)
         for row in rows
-        if (row.method, row.N) == ("KLS-NMF", size)
+        if (row.method, row.N) == (OURS, size)
         and json.loads(row.parameters) == {"lam": "auto", "radius": radius}
     ]
-    found = []
-    for text, scores in settings(rows, "KLS-NMF", size).items():
-        setting = json.loads(text)
-        if setting["radius"] == radius and setting["lam"] in S:
-            star = float(np.median(stars)) if stars else math.nan
-            means = {metric: np.mean(list(scores[metric].values())) for metric in METRICS}
-            found.append((setting["lam"], setting["lam"] / star if star else math.nan, means))
-    return sorted(found, key=lambda one: one[0])
+    star = float(np.median(stars)) if stars else math.nan
+    lams = {
+        one.setting["lam"]: one
+        for one in settings(rows, OURS, size)
+        if one.setting["radius"] == radius and one.setting["lam"] in S
+    }
+    return [(lam, lam / star if star else math.nan, lams[lam]) for lam in sorted(lams)]
 
 
-def by_radius(rows: Sequence[Row], size: int) -> list[tuple[float, dict[str, float]]]:
-    """Radius and the mean scores at the λ that is best there, by accuracy."""
-    best: dict[float, dict[str, float]] = {}
-    for text, scores in settings(rows, "KLS-NMF", size).items():
-        setting = json.loads(text)
-        if setting["lam"] not in S:
-            continue
-        means = {metric: float(np.mean(list(scores[metric].values()))) for metric in METRICS}
-        before = best.get(setting["radius"])
-        if before is None or means["accuracy"] > before["accuracy"]:
-            best[setting["radius"]] = means
-    return sorted(best.items())
+def by_radius(rows: Sequence[Row], size: int) -> list[tuple[float, Result]]:
+    """Radius and what is reached at the λ that is best there, by accuracy."""
+    found: dict[float, list[Result]] = defaultdict(list)
+    for one in settings(rows, OURS, size):
+        if one.setting["lam"] in S:
+            found[one.setting["radius"]].append(one)
+    return [(radius, best_of(found[radius])) for radius in sorted(found)]

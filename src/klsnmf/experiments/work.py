@@ -41,27 +41,20 @@ def run_cell(table: Table, cell: Cell, data_home: str | None) -> list[Row]:
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
         fits = list(_fits(trial, dict(cell.setting), X, cell.size, seed))
     seconds = (time.process_time() - start) / len(fits)
-    return [
-        Row(
-            set=table.name,
-            N=cell.size,
-            subset=cell.subset,
-            method=cell.column,
-            parameters=json.dumps(params, sort_keys=True),
-            seed=seed,
-            accuracy=_percent(metrics.accuracy(y, labels)),
-            nmi=_percent(metrics.nmi(y, labels)),
-            nmi_max=_percent(metrics.nmi(y, labels, average="max")),
-            purity=_percent(metrics.purity(y, labels)),
-            objective=f"{objective:.7g}",
-            iterations=iterations,
-            lam=f"{lam:.5g}",
-            seconds=f"{seconds:.3f}",
-            version=__version__,
-            protocol=table.fingerprints(data.hash)[cell.column],
+    which = table.name, cell.size, cell.subset, cell.column
+    made_by = f"{seconds:.3f}", __version__, table.fingerprints(data.hash)[cell.column]
+    rows = []
+    for params, labels, objective, iterations, lam in fits:
+        scores = (
+            *(metrics.accuracy(y, labels), metrics.nmi(y, labels)),
+            *(metrics.nmi(y, labels, average="max"), metrics.purity(y, labels)),
         )
-        for params, labels, objective, iterations, lam in fits
-    ]
+        accuracy, nmi, nmi_max, purity = (f"{100 * score:.2f}" for score in scores)
+        told = json.dumps(params, sort_keys=True), seed, accuracy, nmi, nmi_max, purity
+        reached = f"{objective:.7g}", iterations, f"{lam:.5g}"
+        fields = (*which, *told, *reached, *made_by)
+        rows.append(Row(*fields))
+    return rows
 
 
 _Fit = tuple[dict[str, Any], Labels, float, int, float]
@@ -77,13 +70,8 @@ def _fits(trial: Trial, setting: dict[str, Any], X: Array, k: int, seed: int) ->
         options["radius"] = width(X, options["radius"])
     if lams := trial.lams():
         for asked, model in zip(lams, path(X, k, lams=lams, **options), strict=True):
-            yield (
-                {**setting, "lam": asked},
-                model.labels_,
-                model.objective_,
-                model.n_iter_,
-                model.lam_,
-            )
+            told = model.objective_, model.n_iter_, model.lam_
+            yield ({**setting, "lam": asked}, model.labels_, *told)
         return
     model = estimator(k, **options).fit(X)
     told = (
@@ -96,7 +84,3 @@ def _fits(trial: Trial, setting: dict[str, Any], X: Array, k: int, seed: int) ->
     for how in trial.readings:
         labels, _ = read_labels(model.G_, model.labels_, how, check_random_state(seed))
         yield ({**setting, "labels": how}, labels, *told)
-
-
-def _percent(score: float) -> str:
-    return f"{100 * score:.2f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +23,22 @@ _SAMPLES = ("X", "x", "data")
 _CLASSES = ("y", "Y", "target", "labels", "label")
 _NAMES = ("ids", "names")
 
+Arrays = dict[str, Any]
+
 #: The arrays of a sparse matrix in the .npz files of scipy.
 _SPARSE = {"format", "shape", "data"}
 
 
 def read_npy(path: Path, choice: Choice) -> Table:
     """The array of a .npy file: samples × features, or images."""
-    _without_names(path, choice)
-    return _table(path, {"the array": files.read_npy(path)}, Choice())
+    return _unnamed(path, choice, "the array", lambda: files.read_npy(path))
 
 
 def read_npz(path: Path, choice: Choice) -> Table:
     """The arrays of an .npz file, one of which holds the samples; or a sparse matrix."""
     stored = files.read_npz(path)
     if stored.keys() >= _SPARSE and stored["format"].ndim == 0:
-        _without_names(path, choice)
-        return _table(path, {"the matrix": _sparse(path, stored)}, Choice())
+        return _unnamed(path, choice, "the matrix", lambda: _sparse(path, stored))
     return _table(path, stored, choice)
 
 
@@ -52,19 +53,20 @@ def read_mat(path: Path, choice: Choice) -> Table:
 
 def read_mtx(path: Path, choice: Choice) -> Table:
     """The matrix of a Matrix Market file."""
-    _without_names(path, choice)
-    return _table(path, {"the matrix": matrix_market.read_mtx(path)}, Choice())
+    return _unnamed(path, choice, "the matrix", lambda: matrix_market.read_mtx(path))
 
 
-def _without_names(path: Path, choice: Choice) -> None:
+def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> Table:
+    """The only array of a file, once nothing is asked for by name."""
     if choice.columns or choice.id_column or choice.label_column:
         raise InputError(
             f"{path} is one array without names, so that --columns, --id-column and --label-column "
             "have no meaning for it. Leave them out, or save a table."
         )
+    return _table(path, {name: make()}, Choice())
 
 
-def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
+def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
     arrays = {name: array for name, array in arrays.items() if array.ndim > 0}
     if not arrays:
         raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
@@ -84,13 +86,16 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
         X = X.reshape(n, -1)
     elif "image_shape" in arrays:
         image_shape = _image_shape(arrays["image_shape"], X.shape[1])
+    others = {other: array for other, array in arrays.items() if other != name}
     messages: list[str] = []
-    target = _aside(path, arrays, choice.label_column, _CLASSES, n, name)
-    if target is not None and choice.label_column is None:
-        messages.append("An array of classes was found, and scores are shown.")
+    target = _aside(path, arrays, others, choice.label_column, _CLASSES, n)
     if target is None:
-        messages += _of_other_length(arrays, n, name)
-    ids = _aside(path, arrays, choice.id_column, _NAMES, n, name)
+        for one in (one for one in _CLASSES if one in others and others[one].size != n):
+            size = plural(others[one].size, "sample")
+            messages.append(f"{one} was ignored: it is for {size}, and {name} has {n}.")
+    elif choice.label_column is None:
+        messages.append("An array of classes was found, and scores are shown.")
+    ids = _aside(path, arrays, others, choice.id_column, _NAMES, n)
     return Table(
         name=str(path),
         X=X,
@@ -101,7 +106,7 @@ def _table(path: Path, arrays: dict[str, Any], choice: Choice) -> Table:
     )
 
 
-def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
+def _samples(path: Path, arrays: Arrays, choice: Choice) -> str:
     """The name of the array that holds the samples."""
     if choice.columns is not None:
         chosen = chosen_names(list(arrays), choice)
@@ -124,9 +129,9 @@ def _samples(path: Path, arrays: dict[str, Any], choice: Choice) -> str:
 
 
 def _aside(
-    path: Path, arrays: dict[str, Any], wanted: str | None, usual: tuple[str, ...], n: int, X: str
+    path: Path, arrays: Arrays, others: Arrays, wanted: str | None, usual: Sequence[str], n: int
 ) -> NDArray[Any] | None:
-    """An array with one entry for each sample, by the name wanted or a usual one."""
+    """An array with one entry for each sample, by the name wanted or among others a usual one."""
     if wanted is not None:
         place_of(path, list(arrays), wanted)
         if arrays[wanted].size != n:
@@ -135,24 +140,11 @@ def _aside(
                 "Name an array with one entry for each sample."
             )
         return np.ravel(arrays[wanted])
-    for name in usual:
-        if name in arrays and name != X and arrays[name].size == n and _discrete(arrays[name]):
-            return np.ravel(arrays[name])
+    for array in (others[name] for name in usual if name in others):
+        # Measurements are neither classes nor names.
+        if array.size == n and (array.dtype.kind != "f" or (array == np.rint(array)).all()):
+            return np.ravel(array)
     return None
-
-
-def _of_other_length(arrays: dict[str, Any], n: int, X: str) -> list[str]:
-    """A note on an array that is called like classes, and is for other samples."""
-    return [
-        f"{name} was ignored: it is for {plural(arrays[name].size, 'sample')}, and {X} has {n}."
-        for name in _CLASSES
-        if name in arrays and name != X and arrays[name].size != n
-    ]
-
-
-def _discrete(values: NDArray[Any]) -> bool:
-    """Whether these can be classes or names: measurements are not."""
-    return values.dtype.kind != "f" or bool((values == np.rint(values)).all())
 
 
 def _image_shape(stored: NDArray[Any], p: int) -> tuple[int, ...] | None:
@@ -166,20 +158,18 @@ def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
     form = stored["format"].item()
     form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
     shape = tuple(int(side) for side in stored["shape"].ravel())
+    if form not in ("csr", "csc", "coo"):
+        raise InputError(
+            f"{path} holds a sparse matrix in the form {form!r}. Save it as csr, csc or coo: "
+            "scipy.sparse.save_npz(path, matrix.tocsr())."
+        )
     try:
-        if form in ("csr", "csc"):
-            make = sparse.csr_array if form == "csr" else sparse.csc_array
-            matrix = make((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
-        elif form == "coo":
+        if form == "coo":
             matrix = sparse.coo_array((stored["data"], (stored["row"], stored["col"])), shape=shape)
         else:
-            raise InputError(
-                f"{path} holds a sparse matrix in the form {form!r}. Save it as csr, csc or coo: "
-                "scipy.sparse.save_npz(path, matrix.tocsr())."
-            )
+            make = sparse.csr_array if form == "csr" else sparse.csc_array
+            matrix = make((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
     except (KeyError, ValueError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
         raise files.UnsafeFileError(f"{path} is not a sound sparse matrix ({error}).") from error
     return checked_sparse(matrix, str(path))
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed, plural, short
-from .table import MISSING, Choice, InputError, Table, classes, column_places, counted, same_length
+from .table import MISSING, Choice, InputError, Table, classes, column_places, counted, require_some
 
 #: Rows whose text is in memory at once.
 _ROWS = 2000
@@ -68,32 +69,33 @@ def read(path: Path, choice: Choice) -> Table:
     _refuse_utf16(path)
     delimiter = _delimiter(path)
     decimal_comma = delimiter == ";"
-    batches = _batches(path, delimiter)
-    header = next(batches)[1][0]
+    rows = _rows(path, delimiter)
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
     names, messages = [cell.strip() for cell in header], []
-    first: list[list[str]] = []
+    first: list[tuple[int, list[str]]] = []
     if _is_data(header, decimal_comma):
-        names, first = counted(len(header)), [header]
+        names, first = counted(len(header)), [(1, header)]
         messages.append(
             f"{path} has no line of column names: its columns are called 1 to {len(header)}."
         )
-    places = column_places(path, names, choice)
-    columns = {place: _Column() for place in places.features}
+    features, id_place, label_place = column_places(path, names, choice)
+    columns = {place: _Column() for place in features}
     ids: list[str] = []
     labels: list[str] = []
     lines: list[int] = []
-    for numbered, rows in batches:
-        if first:
-            numbered, rows, first = [1, *numbered], first + rows, []
-        same_length(path, numbered, rows, len(names))
+    while some := list(islice(rows, _ROWS)):
+        some, first = first + some, []
+        for line, row in some:
+            _require_length(path, line, len(row), len(names))
+        numbered = [line for line, _ in some]
         lines += numbered
-        cells = list(zip(*rows, strict=True))
+        cells = list(zip(*(row for _, row in some), strict=True))
         for place, column in columns.items():
             column.take(cells[place], numbered, decimal_comma)
-        if places.ids is not None:
-            ids += cells[places.ids]
-        if places.labels is not None:
-            labels += cells[places.labels]
+        ids += cells[id_place] if id_place is not None else ()
+        labels += cells[label_place] if label_place is not None else ()
     if not lines:
         raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
     kept = _kept(path, names, columns, choice, messages)
@@ -103,12 +105,23 @@ def read(path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=ids if places.ids is not None else counted(len(lines)),
+        ids=ids if id_place is not None else counted(len(lines)),
         features=[names[place] for place in kept],
-        target=classes(labels) if places.labels is not None else None,
+        target=classes(labels) if label_place is not None else None,
         messages=messages,
         lines=lines,
     )
+
+
+def _require_length(path: Path, line: int, found: int, width: int) -> None:
+    """Refuse a row that has more or fewer cells than the line of column names."""
+    if found != width:
+        where = f"after column {found}" if found < width else f"from column {width + 1}"
+        raise InputError(
+            f"{path}, line {line}, {where}: the line has {found} cells, the first line has "
+            f"{width}. Correct the line; a cell that holds the separator must be in quotation "
+            "marks."
+        )
 
 
 def _kept(
@@ -119,11 +132,11 @@ def _kept(
     messages: list[str],
 ) -> list[int]:
     """The columns that hold numbers; those of text are left out, if none asked for them."""
-    kept, text, empty, mistaken = [], [], [], []
+    kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
         # A few words among numbers are mistakes; a column with more words than numbers is text.
         if column.words and (choice.columns is not None or column.words <= column.known):
-            mistaken.append(place)
+            mistaken[place] = column
         elif column.words:
             text.append(names[place])
         elif not column.known and choice.columns is None:
@@ -131,16 +144,11 @@ def _kept(
         else:
             kept.append(place)
     if mistaken:
-        raise InputError(_mistakes(path, names, {place: columns[place] for place in mistaken}))
-    if text:
-        messages.append(f"Left out, because they hold text: {listed(text)}.")
-    if empty:
-        messages.append(f"Left out, because they are empty: {listed(empty)}.")
-    if not kept:
-        raise InputError(
-            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
-            "Describe the samples by numbers."
-        )
+        raise InputError(_mistakes(path, names, mistaken))
+    for why, left_out in (("hold text", text), ("are empty", empty)):
+        if left_out:
+            messages.append(f"Left out, because they {why}: {listed(left_out)}.")
+    require_some(path, kept, names)
     return kept
 
 
@@ -149,35 +157,21 @@ def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> 
     first = min(columns, key=lambda place: columns[place].first_word[0])
     line, word = columns[first].first_word
     count = sum(column.words for column in columns.values())
-    where = f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
-    if count > 1:
-        where += (
-            f", the first of {count} such cells in {plural(len(columns), 'column')} "
-            f"({listed([names[place] for place in columns])})"
-        )
+    where = listed([names[place] for place in columns])
+    all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
     return (
-        f"{where}. Correct {'it' if count == 1 else 'them'} (an empty cell is a missing value), or "
-        "choose other columns with --columns."
+        f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
+        f"{all_of if count > 1 else ''}. Correct {'them' if count > 1 else 'it'} (an empty cell "
+        "is a missing value), or choose other columns with --columns."
     )
 
 
-def _batches(path: Path, delimiter: str) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Lines by number, and their cells: the first alone, then some at a time."""
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    seen = False
+def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The number of each line that is not empty, and its cells."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
-            for row in reader:
-                if not row:
-                    continue
-                lines.append(reader.line_num)
-                rows.append(row)
-                if not seen or len(rows) == _ROWS:
-                    seen = True
-                    yield lines, rows
-                    lines, rows = [], []
+            yield from ((reader.line_num, row) for row in reader if row)
         except csv.Error as error:
             raise InputError(
                 f"{path}, line {reader.line_num}: {error}. Look for a quotation mark that is not "
@@ -188,10 +182,6 @@ def _batches(path: Path, delimiter: str) -> Iterator[tuple[list[int], list[list[
                 f"{path}, after line {reader.line_num}: this is not text in UTF-8. Save the table "
                 "again as CSV with the encoding UTF-8."
             ) from error
-    if not seen:
-        raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
-    if rows:
-        yield lines, rows
 
 
 def _refuse_utf16(path: Path) -> None:

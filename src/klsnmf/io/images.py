@@ -15,19 +15,14 @@ from numpy.typing import NDArray
 from ..core import memory
 from ..core.words import listed, plural
 from ..core.work import steps
-from .table import Choice, InputError, Table, classes, numbers
+from .table import Choice, InputError, Table, classes, needs, numbers
 
 #: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
-FORMATS = {
-    "PNG": (".png",),
-    "JPEG": (".jpg", ".jpeg"),
-    "BMP": (".bmp",),
-    "GIF": (".gif",),
-    "TIFF": (".tif", ".tiff"),
-    "WEBP": (".webp",),
-    "PPM": (".pgm", ".ppm", ".pbm"),
-}
-_SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+_SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp"),
+    *(".pgm", ".ppm", ".pbm"),
+)
 
 #: The most pixels that an image may unpack to, and the longest side of those that are clustered.
 MOST_PIXELS = 50_000_000
@@ -57,7 +52,10 @@ def read(path: Path, choice: Choice) -> Table:
         raise InputError(
             f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
         )
-    _require_pillow(path)
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError as error:
+        raise needs(path, "pillow") from error
     broken: dict[str, str] = {}
     sizes = {}
     for name in steps(names, "looking at images"):
@@ -74,7 +72,11 @@ def read(path: Path, choice: Choice) -> Table:
         with _noting(broken, name):
             pixels[len(done)] = _pixels(path / name, height, width, colour)
             done.append(name)
-    messages = _left_out(path, others)
+    messages = []
+    if others:
+        are = "is no image and was" if len(others) == 1 else "are no images and were"
+        told = listed([_text(name) for name in others], _TOLD)
+        messages.append(f"{plural(len(others), 'file')} in {path} {are} left out: {told}.")
     if broken:
         found = _described(path, broken, len(names))
         if not choice.skip_broken or not done:
@@ -88,28 +90,17 @@ def read(path: Path, choice: Choice) -> Table:
         messages.append(
             f"{changed} of {len(done)} images were resized to {height} × {width} pixels."
         )
-    if colour and choice.image_shape is None and _grey(pixels):
-        pixels = pixels[..., 0]
-    X = numbers(pixels.reshape(len(done), -1), str(path))
+    if colour and choice.image_shape is None and (pixels == pixels[..., :1]).all():
+        pixels = pixels[..., 0]  # no image has any colour
     folders = [os.path.dirname(name) or "." for name in done]
     return Table(
         name=str(path),
-        X=X,
+        X=numbers(pixels.reshape(len(done), -1), str(path)),
         ids=[_text(name) for name in done],
         target=classes(folders) if choice.label_column else None,
         image_shape=pixels.shape[1:],
         messages=messages,
     )
-
-
-def _require_pillow(path: Path) -> None:
-    try:
-        import PIL.Image  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"{path} is read with the package pillow, which is not installed. Run: pip install "
-            "pillow"
-        ) from error
 
 
 @contextmanager
@@ -128,14 +119,6 @@ def _described(path: Path, broken: dict[str, str], count: int) -> str:
     return f"{len(broken)} of {plural(count, 'image')} in {path} cannot be used: {some}{more}."
 
 
-def _left_out(path: Path, others: Sequence[str]) -> list[str]:
-    if not others:
-        return []
-    are = "is no image and was" if len(others) == 1 else "are no images and were"
-    names = listed([_text(name) for name in others], _TOLD)
-    return [f"{plural(len(others), 'file')} in {path} {are} left out: {names}."]
-
-
 def _text(name: str) -> str:
     """The name of a file, which may be any bytes, as text."""
     return os.fsencode(name).decode(errors="backslashreplace")
@@ -148,10 +131,9 @@ def _find(folder: Path) -> tuple[list[str], list[str]]:
     for place, subfolders, found in os.walk(folder):  # links to folders are not followed
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in found:
-            if name.startswith("."):
-                continue
-            kind = names if name.lower().endswith(_SUFFIXES) else others
-            kind.append(Path(place, name).relative_to(folder).as_posix())
+            if not name.startswith("."):
+                kind = names if name.lower().endswith(_SUFFIXES) else others
+                kind.append(Path(place, name).relative_to(folder).as_posix())
         if len(names) > _MOST_FILES:
             raise InputError(
                 f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
@@ -165,14 +147,10 @@ def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:
         return _Size(wanted[0], wanted[1], len(wanted) == 3)
     if not sizes:
         return _Size(1, 1, False)
-    height = median_low([size.height for size in sizes])
-    width = median_low([size.width for size in sizes])
+    heights, widths, colours = zip(*sizes, strict=True)
+    height, width = median_low(heights), median_low(widths)
     shrink = min(1.0, LONGEST_SIDE / max(height, width))
-    return _Size(
-        max(1, round(shrink * height)),
-        max(1, round(shrink * width)),
-        any(size.colour for size in sizes),
-    )
+    return _Size(max(1, round(shrink * height)), max(1, round(shrink * width)), any(colours))
 
 
 def _size(path: Path) -> _Size:
@@ -180,9 +158,8 @@ def _size(path: Path) -> _Size:
         width, height = image.size
         if image.getexif().get(0x0112, 1) >= 5:  # a camera held upright
             width, height = height, width
-        return _Size(
-            height, width, image.mode not in ("1", "L", "LA", "La") and image.mode[0] != "I"
-        )
+        grey = image.mode in ("1", "L", "LA", "La") or image.mode[0] == "I"
+        return _Size(height, width, not grey)
 
 
 def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uint8]:
@@ -212,7 +189,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         if not path.is_file():
             raise InputError(f"{path} is not a regular file")
-        with Image.open(path, formats=list(FORMATS)) as image:
+        with Image.open(path, formats=FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise InputError(
                     f"{path} unpacks to {image.width} × {image.height} pixels, {MOST_PIXELS} are "
@@ -225,8 +202,3 @@ def _opened(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a sound image (its kind is not known)") from error
     except Exception as error:  # decoders of many formats have many ways to complain
         raise InputError(f"{path} is not a sound image ({error})") from error
-
-
-def _grey(pixels: NDArray[np.uint8]) -> bool:
-    """Whether no image has any colour."""
-    return bool((pixels == pixels[..., :1]).all())

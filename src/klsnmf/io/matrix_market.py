@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,8 +25,7 @@ _LONGEST_LINE = 10_000
 _SHORTEST = 2
 
 
-@dataclass(frozen=True)
-class _Header:
+class _Header(NamedTuple):
     """What the first lines say; the sides, and how many entries are stored."""
 
     sparse: bool
@@ -55,10 +53,8 @@ def read_mtx(path: str | os.PathLike[str], limit: int = LIMIT) -> Matrix:
             raise UnsafeFileError(
                 f"{path} claims {header.entries} entries, more than its {size} bytes can hold."
             )
-        rows = header.sides[0]
-        memory.require(
-            8.0 * rows + 40.0 * header.numbers, f"The matrix of {path}", "Give a part of its rows."
-        )
+        needed = 8.0 * header.sides[0] + 40.0 * header.numbers
+        memory.require(needed, f"The matrix of {path}", "Give a part of its rows.")
         values = _numbers(file.read(), path)
     if len(values) != header.numbers:
         raise UnsafeFileError(f"{path} has {len(values)} numbers and claims {header.numbers}.")
@@ -72,20 +68,16 @@ def _read_header(file: IO[bytes], path: Path) -> _Header:
     form, field, symmetry = words[2:]
     if field not in ("real", "double", "integer", "unsigned-integer", "pattern"):
         raise UnsafeFileError(f"{path} holds {field} numbers; real ones are read.")
-    known = form in ("coordinate", "array") and symmetry in (
-        "general",
-        "symmetric",
-        "skew-symmetric",
-    )
+    symmetries = ("general", "symmetric", "skew-symmetric")
+    known = form in ("coordinate", "array") and symmetry in symmetries
     if not known or (form == "array" and field == "pattern"):
         raise UnsafeFileError(f"{path} is of a kind that is not known: {form} {symmetry}.")
     line = file.readline(_LONGEST_LINE)
     while line and (line.startswith(b"%") or not line.strip()):
         line = file.readline(_LONGEST_LINE)
     sides = line.split()
-    if len(sides) != (3 if form == "coordinate" else 2) or not all(
-        side.isdigit() and len(side) < 16 for side in sides
-    ):
+    wanted = 3 if form == "coordinate" else 2
+    if len(sides) != wanted or not all(side.isdigit() and len(side) < 16 for side in sides):
         raise UnsafeFileError(f"{path} has no line with the size of the matrix.")
     n, p = int(sides[0]), int(sides[1])
     if symmetry != "general" and n != p:

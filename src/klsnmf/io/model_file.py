@@ -32,14 +32,8 @@ from ..estimators.notes import Collapsed, FewerClusters, NotConverged
 from ..grams.diffused import Diffusion, TwoSteps
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
+from ..kernels import similarity
 from ..kernels.count import Evidence
-from ..kernels.similarity import (
-    DiffusedKernel,
-    FittedKernel,
-    LinkedKernel,
-    MixedKernel,
-    PrecomputedKernel,
-)
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.solution import Trouble
@@ -62,16 +56,10 @@ def can_save(estimator: Any) -> bool:
 
 
 def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
-    """Write a fitted estimator into a file, all at once or not at all.
+    """Write a fitted estimator of ``METHODS`` into a file, ``*.npz``, all at once or not at all.
 
-    Parameters
-    ----------
-    estimator : a fitted estimator of ``METHODS``, without functions among its parameters
-    path : the file, by custom ``*.npz``
-    **about : what else to keep: numbers, text, lists, dicts and arrays
-
-    A model that was fitted on a device is written as numpy arrays, and is one of the host when it
-    is loaded.
+    No parameter may be a function. ``about`` is what else to keep: numbers, text, lists, dicts and
+    arrays. A model fitted on a device is written as numpy arrays, and is of the host when loaded.
     """
     estimator = host_copy(estimator)
     if not can_save(estimator):
@@ -96,14 +84,10 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
+    wanted = "the model.npz that klsnmf cluster wrote"
     if isinstance(reason, UnsafeFileError):
-        return ModelError(
-            f"{reason} It is no model of klsnmf: give the model.npz that klsnmf cluster wrote."
-        )
-    return ModelError(
-        f"{path} is no model of klsnmf ({reason}). Give the model.npz that klsnmf cluster "
-        "wrote, or make it again."
-    )
+        return ModelError(f"{reason} It is no model of klsnmf: give {wanted}.")
+    return ModelError(f"{path} is no model of klsnmf ({reason}). Give {wanted}, or make it again.")
 
 
 class _ModelArchive(Archive):
@@ -124,26 +108,23 @@ class _ModelArchive(Archive):
             parameters["engine"] = None
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
         where = kind if where == "estimator" else where
-        return {
-            "estimator": kind,
-            "parameters": self.encode_each(parameters, arrays, where),
-            "fitted": self.encode_each(fitted, arrays, where),
-        }
+        parts = {"parameters": parameters, "fitted": fitted}
+        encoded = {name: self.encode_each(part, arrays, where) for name, part in parts.items()}
+        return {"estimator": kind, **encoded}
 
     def decode(self, node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         if not isinstance(node, dict) or "estimator" not in node:
             return super().decode(node, arrays)
-        parameters, fitted = (
-            self.decode_each(node[part], arrays) for part in ("parameters", "fitted")
-        )
-        return _estimator(_ESTIMATORS[node["estimator"]], parameters, fitted)
+        parts = (self.decode_each(node[part], arrays) for part in ("parameters", "fitted"))
+        return _estimator(_ESTIMATORS[node["estimator"]], *parts)
 
 
 _ARCHIVE = _ModelArchive(
     *("model", 2),
-    *(Diffusion, DiffusedKernel, Evidence, FittedKernel, Grouped, Largest),
-    *(LinkedKernel, Links, MixedKernel, NearestMean, NewSamples, PrecomputedKernel),
-    *(SpectralDiffusion, Collapsed, FewerClusters, NotConverged, Trouble),
+    *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
+    *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
+    *(Evidence, Grouped, Largest, NearestMean, NewSamples),
+    *(Collapsed, FewerClusters, NotConverged, Trouble),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed
-from .table import Choice, InputError, Table, classes, column_places, counted
+from .table import Choice, InputError, Table, classes, column_places, counted, needs, require_some
 
 
 def read(path: Path, choice: Choice) -> Table:
@@ -19,10 +19,7 @@ def read(path: Path, choice: Choice) -> Table:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise InputError(
-            f"{path} is read with the package pyarrow, which is not installed. Run: pip install "
-            "pyarrow, or save the table as CSV."
-        ) from error
+        raise needs(path, "pyarrow", ", or save the table as CSV.") from error
     try:
         with pq.ParquetFile(path) as file:
             return _read(file, path, choice)
@@ -41,30 +38,17 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     names = list(schema.names)
     if not names or n == 0:
         raise InputError(f"{path} has {n} rows and {len(names)} columns. Give a table with data.")
-    places = column_places(path, names, choice)
-
-    def is_number(place: int) -> bool:
-        kind = schema.field(place).type
-        return bool(
-            types.is_integer(kind)
-            or types.is_floating(kind)
-            or types.is_boolean(kind)
-            or types.is_decimal(kind)
-        )
-
-    others = [names[place] for place in places.features if not is_number(place)]
+    features, id_place, label_place = column_places(path, names, choice)
+    known = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    kept = [place for place in features if any(is_it(schema.field(place).type) for is_it in known)]
+    others = [names[place] for place in features if place not in kept]
     if others and choice.columns is not None:
         kind = schema.field(names.index(others[0])).type
         raise InputError(
             f"{path}, column {others[0]!r} holds {kind}, not numbers. Choose other columns with "
             "--columns."
         )
-    kept = [place for place in places.features if is_number(place)]
-    if not kept:
-        raise InputError(
-            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
-            "Describe the samples by numbers."
-        )
+    require_some(path, kept, names)
     # Rows are what the file claims; a page of a few bytes may stand for millions of them.
     size = 8 * n * len(kept)
     if size > LIMIT:
@@ -97,8 +81,8 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=counted(n) if places.ids is None else words(places.ids),
+        ids=counted(n) if id_place is None else words(id_place),
         features=[names[place] for place in kept],
-        target=None if places.labels is None else classes(words(places.labels)),
+        target=None if label_place is None else classes(words(label_place)),
         messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
     )

@@ -22,16 +22,10 @@ _ALONE = 0.9
 
 @dataclass(frozen=True)
 class Scale:
-    """What was taken from each column, and what it was divided by.
+    """What was taken from each column, and what it was divided by."""
 
-    Attributes
-    ----------
-    mean : (p,)
-    spread : (p,) the standard deviations; 1 for a column that is constant
-    """
-
-    mean: Array
-    spread: Array
+    mean: Array  # (p,)
+    spread: Array  # (p,) the standard deviations; 1 for a column that is constant
 
     def apply(self, table: Table) -> Table:
         with np.errstate(over="ignore"):  # infinity is refused later

@@ -31,8 +31,7 @@ class Choice:
 
     Attributes
     ----------
-    columns : the columns to cluster by, each text a name or several with commas between; None for
-        all that hold numbers
+    columns : to cluster by, each a name or several with commas between; None for all with numbers
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
     skip_broken : whether images that cannot be read are left out
@@ -75,10 +74,7 @@ class Table:
     lines: Sequence[int] | None = None
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
-        """Refuse infinity, and NaN unless gaps are allowed: how many, and where the first is.
-
-        What to do about gaps is said, and then the last resort.
-        """
+        """Refuse infinity, and NaN unless gaps are allowed: how many, where, and what to do."""
         values = self.X.data if sparse.issparse(self.X) else self.X
         bad = ~np.isfinite(values)
         if gaps:
@@ -93,22 +89,15 @@ class Table:
             columns = self.X.indices[places]
         else:
             rows, columns = np.nonzero(bad)
-        count, wrong_rows = len(rows), len(np.unique(rows))
-        where = self._place(int(rows[0]), int(columns[0]))
-        found = (
-            f"{self.name} has {plural(count, 'missing value' if missing else 'infinite value')}"
-            + (
-                f", in {where}"
-                if count == 1
-                else f" in {plural(wrong_rows, 'row')}, the first in {where}"
-            )
+        count, rows_with = len(rows), plural(len(np.unique(rows)), "row")
+        it, where = ("it", ", in") if count == 1 else ("them", f" in {rows_with}, the first in")
+        found = plural(count, "missing value" if missing else "infinite value")
+        where = f"{where} {self._place(int(rows[0]), int(columns[0]))}"
+        remedy = f"Fill {it} in" if missing else f"Correct {it}"
+        raise InputError(
+            f"{self.name} has {found}{where}. {remedy}, or leave such rows or columns out. "
+            f"{last_resort if missing else ''}".strip()
         )
-        it = "it" if count == 1 else "them"
-        if missing:
-            raise InputError(
-                f"{found}. Fill {it} in, or leave such rows or columns out. {last_resort}".strip()
-            )
-        raise InputError(f"{found}. Correct {it}, or leave such rows or columns out.")
 
     def _place(self, i: int, j: int) -> str:
         """A cell, in the words of the file."""
@@ -147,26 +136,38 @@ def counted(n: int) -> list[str]:
     return [str(i) for i in range(1, n + 1)]
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where the columns are that were asked for."""
-
-    features: list[int]
-    ids: int | None
-    labels: int | None
-
-
-def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
-    """The columns to cluster by, that of the ids and that of the labels."""
-    ids = None if choice.id_column is None else place_of(path, names, choice.id_column)
-    labels = None if choice.label_column is None else place_of(path, names, choice.label_column)
+def column_places(
+    path: Path, names: Sequence[str], choice: Choice
+) -> tuple[list[int], int | None, int | None]:
+    """Where the columns to cluster by are, that of the ids and that of the labels."""
+    ids, labels = (
+        None if name is None else place_of(path, names, name)
+        for name in (choice.id_column, choice.label_column)
+    )
     if ids is None and names[0] == "":
         ids = 0  # the index that pandas writes has no name
     if choice.columns is None:
         features = [place for place in range(len(names)) if place not in (ids, labels)]
     else:
         features = [place_of(path, names, name) for name in chosen_names(names, choice)]
-    return Places(features, ids, labels)
+    return features, ids, labels
+
+
+def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
+    """Refuse a table without any column to cluster by."""
+    if not kept:
+        raise InputError(
+            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
+            "Describe the samples by numbers."
+        )
+
+
+def needs(path: Path, package: str, otherwise: str = "") -> InputError:
+    """What to say where a package that reads such files is not installed."""
+    return InputError(
+        f"{path} is read with the package {package}, which is not installed. Run: pip install "
+        f"{package}{otherwise}"
+    )
 
 
 def place_of(path: Path, names: Sequence[str], name: str) -> int:
@@ -196,17 +197,3 @@ def split_names(text: str) -> list[str]:
     except csv.Error:  # a line break, which no quotation marks are around
         cells = text.split(",")
     return [cell.strip() for cell in cells if cell.strip()]
-
-
-def same_length(
-    path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]], width: int
-) -> None:
-    """Refuse rows that have more or fewer cells than the line of column names."""
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != width:
-            where = f"after column {len(row)}" if len(row) < width else f"from column {width + 1}"
-            raise InputError(
-                f"{path}, line {line}, {where}: the line has {len(row)} cells, the first line has "
-                f"{width}. Correct the line; a cell that holds the separator must be in quotation "
-                "marks."
-            )
