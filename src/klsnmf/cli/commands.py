@@ -23,6 +23,9 @@ from .reproduce import reproduce
 #: Errors whose message is written for the user. All others are mistakes of the program.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
 
+_SHOW_TRACEBACK = "Show the traceback of an error."
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
 #: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
 
@@ -70,21 +73,17 @@ def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def _add_debug(command: click.Command) -> None:
-    option = click.Option(
-        ["--debug"],
-        is_flag=True,
-        expose_value=False,
-        callback=_debug,
-        help="Show the traceback of an error.",
+    option = click.option(
+        "--debug", is_flag=True, expose_value=False, callback=_debug, help=_SHOW_TRACEBACK
     )
-    command.params.append(option)
+    option(command)
     for each in getattr(command, "commands", {}).values():
         _add_debug(each)
 
 
-@click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_ShortErrors, context_settings=_SETTINGS)
 @click.version_option(__version__)
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help=_SHOW_TRACEBACK)
 def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 
