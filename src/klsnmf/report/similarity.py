@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from .pictures import shaded
 from .run import Run
@@ -31,9 +30,7 @@ def similarity(run: Run) -> Similarity | None:
     total = float(W.sum(axis=0) @ G.sum(axis=0))
     if not np.isfinite(total) or total <= 0:
         return None
-    n = len(run.labels)
-    H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
-    within = float(np.sum((H @ W) * (H @ G)) / total)
+    within = float(np.sum(run.sums(W) * run.sums(G)) / total)
 
     order = np.lexsort((-run.strength, run.labels))
     places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)
