@@ -30,12 +30,6 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 _INTERRUPTED = 130
 
 
-class _Failure(click.ClickException):
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
-
-
 def _with_notes(text: str, error: BaseException) -> str:
     """A message, and what was noted on its way, such as where a checkpoint is."""
     return " ".join([text, *getattr(error, "__notes__", [])])
@@ -63,7 +57,9 @@ class _ShortErrors(click.Group):
             code = getattr(error, "exit_code", 1)
             # Where in the program helps with mistakes of the program, not with those in data.
             hint = " (klsnmf --debug shows where.)" if code == 1 else ""
-            raise _Failure(f"{printable(text)}{hint}", code) from error
+            failure = click.ClickException(f"{printable(text)}{hint}")
+            failure.exit_code = code  # type: ignore[misc]  # click reads it from the instance
+            raise failure from error
 
 
 def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:

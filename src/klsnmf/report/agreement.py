@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +38,7 @@ class Score(NamedTuple):
     meaning: str
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     scores: list[Score]
     known: int  # samples with a label
     classes: list[str]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,16 +34,14 @@ _LONGEST_FEATURE = 32
 SURE = 0.95
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     feature: str
     deviation: float  # from the mean of all samples, in standard deviations
     value: str
     mean: str
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     id: str
     strength: float
     label: str | None
@@ -53,11 +50,9 @@ class Member:
     values: list[str]  # of the columns of the cluster, or its own leading features
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(NamedTuple):
     number: int
     size: int
-    share: float
     strength: float  # the median of its members
     label: tuple[str, float] | None  # the commonest, and its share
     prototype: str | None  # a picture
@@ -95,12 +90,11 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
         typical, doubtful = (
             [member(i, common, columns) for i in part.tolist()] for part in gallery
         )
-        size, strength = int(run.sizes[cluster]), run.strength[run.labels == cluster]
+        strength = run.strength[run.labels == cluster]
         found.append(
             Cluster(
                 cluster,
-                size,
-                size / len(run.labels),
+                int(run.sizes[cluster]),
                 float(np.median(strength)),
                 label,
                 prototypes[place] if prototypes else None,
@@ -119,10 +113,9 @@ def _commonest(run: Run, cluster: int) -> tuple[str, float] | None:
     if run.classes is None:
         return None
     names, which = run.classes
-    counts = np.bincount(which[(run.labels == cluster) & (which >= 0)])
-    return (
-        (plain(names[counts.argmax()]), float(counts.max() / counts.sum())) if len(counts) else None
-    )
+    counts = np.bincount(which[(run.labels == cluster) & (which >= 0)], minlength=1)
+    share = float(counts.max() / max(counts.sum(), 1))
+    return (plain(names[counts.argmax()]), share) if share else None
 
 
 def _gallery(run: Run, cluster: int, count: int) -> tuple[Labels, Labels]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import charts
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     title: str
     text: str
     svg: str

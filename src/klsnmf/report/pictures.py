@@ -6,7 +6,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ _SMALLEST = 8
 _PAPER, _INK = np.array([255, 255, 255]), np.array([24, 62, 110])
 
 
-@dataclass(frozen=True)
-class Darkroom:
+class Darkroom(NamedTuple):
     """How the images of a data set are developed."""
 
     shape: tuple[int, ...]  # (height, width) or (height, width, 3)
@@ -89,8 +88,7 @@ def _within(
         longest = max(_SMALLEST, min(longest - 1, int(longest * np.sqrt(budget / total))))
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(NamedTuple):
     """Many small images as one, row after row."""
 
     uri: str

@@ -9,7 +9,6 @@ It shows what the method saw: what is far apart for the one is not made near by 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +45,7 @@ _FEWEST = 12
 _RULES = 0.5
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     x: float
     y: float
     id: str
@@ -55,8 +53,7 @@ class Point:
     label: str | None
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The points of a cluster, and where to write its number."""
 
     number: int
@@ -65,8 +62,7 @@ class Group:
     y: float
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(NamedTuple):
     groups: list[Group]
     kind: str  # what the plane is, in words
     source: str  # what it is drawn from, in words

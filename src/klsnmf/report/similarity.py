@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from .run import Run
 _SIDE = 320
 
 
-@dataclass(frozen=True)
-class Similarity:
+class Similarity(NamedTuple):
     uri: str
     shown: int
     bounds: list[tuple[int, float, float]]  # cluster, first and last place, as shares of a side
