@@ -25,20 +25,8 @@ from klsnmf.cli.working import _Lines
 from klsnmf.metrics import accuracy
 
 from ..command_runs import labels_of, names, rows_of, run, words, write_csv
-from ..helpers import blobs
 
 N, K, P = 60, 3, 6
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def samples():
-    return blobs(N, K, P, seed=0)
 
 
 def write_images(folder, X, y, side=(2, 3)):

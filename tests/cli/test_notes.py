@@ -24,17 +24,6 @@ from ..helpers import blobs
 N, K, P = 60, 3, 6
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def samples():
-    return blobs(N, K, P, seed=0)
-
-
 @pytest.fixture
 def units(samples):
     """Clear clusters, and beside them a column of noise in a small unit, so that it is large."""

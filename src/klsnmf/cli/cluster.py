@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,21 +40,15 @@ class _Asked:
     @property
     def command(self) -> str:
         """The line that does it again."""
-        data, wanted = self.source.data, self.source.wanted
+        data, wanted, scale = self.source.data, self.source.wanted, self.source.scale
         words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        for text in wanted.columns or []:
-            words += _option("--columns", text)
-        if wanted.id_column:
-            words += _option("--id-column", wanted.id_column)
-        if wanted.label_column:
-            words += _option("--label-column", wanted.label_column)
-        if self.source.scale != "none":
-            words += ["--scale", self.source.scale]
-        if self.max_iter is not None:
-            words += ["--max-iter", str(self.max_iter)]
-        if wanted.skip_broken:
-            words.append("--skip-broken")
+        given: list[tuple[str, object]] = [("--columns", text) for text in wanted.columns or []]
+        given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
+        given += [("--scale", scale if scale != "none" else None), ("--max-iter", self.max_iter)]
+        for name, value in given:
+            words += _option(name, value) if value else []
+        words += ["--skip-broken"] if wanted.skip_broken else []
         words += _option("--out", _path_word(self.folder))
         return shlex.join(["klsnmf", "cluster", *words])
 
@@ -63,9 +58,9 @@ def _path_word(path: Path) -> str:
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 
-def _option(name: str, value: str) -> list[str]:
+def _option(name: str, value: object) -> list[str]:
     """An option and its value, in one word where the value could be taken for an option."""
-    return [f"{name}={value}"] if value.startswith(("-", "./-")) else [name, value]
+    return [f"{name}={value}"] if str(value).startswith(("-", "./-")) else [name, str(value)]
 
 
 @click.command(short_help="Cluster samples: labels, a model and a report.")
@@ -75,14 +70,14 @@ def _option(name: str, value: str) -> list[str]:
 @options.max_iter
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     metavar="FILE",
     help="Keep the state of a long fit here; the same command goes on from it.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
 )
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
@@ -111,8 +106,8 @@ def cluster(
 
     folder = out or _default_folder(source)
     asked = _Asked(source, k, method, seed, max_iter, folder)
-    _require_sign(asked)
-    _require_checkpoints(asked, checkpoint)
+    more = {} if checkpoint is None else {"checkpoint": checkpoint}
+    _require_meaning(asked, more)
     with working(quiet) as display:
         display.title(f"Reading {source}")
         from .samples import prepared, read
@@ -121,23 +116,25 @@ def cluster(
         before = earlier(folder)
         with result_folder(folder, force=force) as aside:
             from ..estimators.strengths import strengths
-            from .fits import fit
+            from .fits import fit, has_parameter
 
             table, scaling = prepared(table, source)
             display.title(f"Clustering {table.name} by {method}")
-            fitted = fit(method, k, seed, table, max_iter, checkpoint)
+            fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths")
             strength = strengths(fitted.estimator, table.X)
             summary = _summary(table, asked, fitted, strength)
-            notes, warnings = _told(table, asked, fitted)
+            notes = list(table.messages)
+            if max_iter is not None and not has_parameter(method, "max_iter"):
+                notes.append(f"--max-iter has no meaning for {method}, and was left out.")
             display.title(f"Writing {folder}")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     write_labels(file, table.ids, fitted.estimator.labels_, strength)
                 notes += _write_model(fitted.estimator, aside, asked, table, scaling)
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
-                told = [*notes, *warnings, *found]
-                summary["messages"] = [*told, *([str(failure)] if failure else [])]
+                told = [*notes, *table.warnings, *fitted.told, *found]
+                summary["messages"] = [*told, str(failure)] if failure else told
                 summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
                 summary["folder"] = str(folder)
                 (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
@@ -151,20 +148,17 @@ def cluster(
         raise failure
 
 
-def _require_sign(asked: _Asked) -> None:
+def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
+    """Refuse options that the method can do nothing with."""
     from ..methods import DETAILS
+    from .fits import has_parameter
 
     if asked.source.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
             f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
         )
-
-
-def _require_checkpoints(asked: _Asked, checkpoint: Path | None) -> None:
-    from .fits import has_parameter
-
-    if checkpoint is not None and not has_parameter(asked.method, "checkpoint"):
+    if more and not has_parameter(asked.method, "checkpoint"):
         raise click.UsageError(
             f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
             "gls-nmf. Leave it out, or use one of these."
@@ -208,25 +202,15 @@ def _write_model(
     return []
 
 
-def _told(table: Table, asked: _Asked, fitted: Fitted) -> tuple[list[str], list[str]]:
-    """Notes on the data and the options, and warnings that the clusters may mislead."""
-    from .fits import has_parameter
-
-    notes = list(table.messages)
-    if asked.max_iter is not None and not has_parameter(asked.method, "max_iter"):
-        notes.append(f"--max-iter has no meaning for {asked.method}, and was left out.")
-    return notes, [*table.warnings, *fitted.told]
-
-
 def _write_report(
     table: Table, fitted: Fitted, strength: Any, asked: _Asked, notes: Sequence[str], folder: Path
 ) -> tuple[list[str], ReportError | None]:
-    """What the report adds, or what to install for one; and its failure, which is not that of all.
+    """What the report adds, or what to install for one; and its failure, which is not that of all:
 
-    One that fails leaves the other results.
+    the other results are left.
     """
     told: list[str] = []
-    name = "report.html"
+    none = "There is no report.html:"
     try:
         from ..report import page
         from ..report.findings import remarks
@@ -248,15 +232,15 @@ def _write_report(
             notes=list(notes),
         )
         told += remarks(run)
-        page.write(run, folder / name)
+        page.write(run, folder / "report.html")
     except OSError:
         raise
     except ImportError as error:
-        told.append(f"There is no {name}: {error}")
+        told.append(f"{none} {error}")
     except Exception as error:
         failure = ReportError(
-            f"There is no {name}: it could not be made ({type(error).__name__}: {error}). "
-            "The labels and the other results were kept."
+            f"{none} it could not be made ({type(error).__name__}: {error}). The labels and the "
+            "other results were kept."
         )
         failure.__cause__ = error
         return told, failure
@@ -269,7 +253,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
     from ..core.version import __version__
     from .fits import facts
     from .results import MADE_BY
-    from .samples import scores_of
+    from .samples import scores_of, size_of
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
@@ -280,9 +264,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "data": table.name,
         "command": asked.command,
         "method": asked.method,
-        "n_samples": int(table.X.shape[0]),
-        "n_features": int(table.X.shape[1]),
-        "columns": None if table.features is None else list(table.features),
+        **size_of(table),
         "scale": asked.source.scale,
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
@@ -299,27 +281,17 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
 def _show(summary: dict[str, Any], table: Table) -> None:
     from .samples import columns_used
 
-    show_table(
-        ["cluster", "samples", "median strength"],
-        [
-            [cluster, size, f"{strength:.2f}"]
-            for cluster, (size, strength) in enumerate(
-                zip(summary["sizes"], summary["strengths"], strict=True)
-            )
-        ],
-    )
-    if summary["scores"]:
-        show_table(
-            ["score", "value"],
-            [[name, f"{value:.3f}"] for name, value in summary["scores"].items()],
-        )
+    strengths = [f"{strength:.2f}" for strength in summary["strengths"]]
+    clusters = list(zip(count(), summary["sizes"], strengths, strict=False))
+    show_table(["cluster", "samples", "median strength"], clusters)
+    if scores := summary["scores"]:
+        show_table(["score", "value"], [(name, f"{scores[name]:.3f}") for name in scores])
     if used := columns_used(table):
         click.echo(printable(used))
     if summary["evidence"] and summary["evidence"]["clear"]:
         click.echo(summary["evidence"]["verdict"])
     click.echo(
-        f"{plural(summary['n_samples'], 'sample')} in "
-        f"{plural(summary['n_clusters'], 'cluster')}, "
+        f"{plural(summary['n_samples'], 'sample')} in {plural(summary['n_clusters'], 'cluster')}, "
         f"{summary['seconds']:.1f} s. Results are in {printable(summary['folder'])}: "
         f"{', '.join(summary['files'])}"
     )

@@ -23,14 +23,11 @@ from .reproduce import reproduce
 #: Errors whose message is written for the user. All others are mistakes of the program.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
 
+_SHOW_TRACEBACK = "Show the traceback of an error."
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
 #: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
-
-
-class _Failure(click.ClickException):
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
 
 
 def _with_notes(text: str, error: BaseException) -> str:
@@ -60,7 +57,9 @@ class _ShortErrors(click.Group):
             code = getattr(error, "exit_code", 1)
             # Where in the program helps with mistakes of the program, not with those in data.
             hint = " (klsnmf --debug shows where.)" if code == 1 else ""
-            raise _Failure(f"{printable(text)}{hint}", code) from error
+            failure = click.ClickException(f"{printable(text)}{hint}")
+            failure.exit_code = code  # type: ignore[misc]  # click reads it from the instance
+            raise failure from error
 
 
 def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
@@ -70,21 +69,17 @@ def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def _add_debug(command: click.Command) -> None:
-    option = click.Option(
-        ["--debug"],
-        is_flag=True,
-        expose_value=False,
-        callback=_debug,
-        help="Show the traceback of an error.",
+    option = click.option(
+        "--debug", is_flag=True, expose_value=False, callback=_debug, help=_SHOW_TRACEBACK
     )
-    command.params.append(option)
+    option(command)
     for each in getattr(command, "commands", {}).values():
         _add_debug(each)
 
 
-@click.group(cls=_ShortErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_ShortErrors, context_settings=_SETTINGS)
 @click.version_option(__version__)
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help=_SHOW_TRACEBACK)
 def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,11 @@ class _Outcome:
     """
 
     method: str
+    failure: str | None = None
+    left_out: str | None = None
     labels: list[Any] = field(default_factory=list)  # (seeds) of (n,)
     seconds: list[float] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
-    failure: str | None = None
-    left_out: str | None = None
 
 
 @click.command(short_help="Compare several methods on the same samples.")
@@ -50,7 +50,6 @@ class _Outcome:
     "--seeds",
     type=click.IntRange(1, 100),
     default=3,
-    show_default=True,
     help="How often each method starts anew.",
 )
 @options.max_iter
@@ -84,18 +83,18 @@ def compare(
         table, _ = prepared(read(source), source)
         display.title(f"Counting the clusters of {table.name}")
         _require_usable(k, chosen, table)
-        evidence = _evidence(k, table)
+        from .fits import count_clusters
+
+        evidence = count_clusters(table, seed=0) if k == "auto" else None
         count = int(k) if evidence is None else evidence.chosen
         outcomes = []
         for i, method in enumerate(chosen):
             display.title(f"Method {i + 1} of {len(chosen)}, {method}")
-            reason = refusal(method, table)
-            if reason is None:
-                outcomes.append(_run(method, count, seeds, table, max_iter))
-            elif named:
-                outcomes.append(_Outcome(method, failure=reason))
+            if reason := refusal(method, table):
+                reasons = (reason, None) if named else (None, reason)
+                outcomes.append(_Outcome(method, *reasons))
             else:
-                outcomes.append(_Outcome(method, left_out=reason))
+                outcomes.append(_run(method, count, seeds, table, max_iter))
     result = _result(table, count, evidence, outcomes)
     if not quiet:
         show_notes(result["messages"])
@@ -126,19 +125,9 @@ def _require_usable(k: int | str, methods: Sequence[str], table: Table) -> None:
     from ..methods import DETAILS
     from .samples import last_resort, require_samples
 
-    table.require_numbers(
-        gaps=any("nan" in DETAILS[method].accepts for method in methods),
-        last_resort=last_resort(table, "--methods"),
-    )
+    bears_gaps = any("nan" in DETAILS[method].accepts for method in methods)
+    table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--methods"))
     require_samples(k, table)
-
-
-def _evidence(k: int | str, table: Table) -> Evidence | None:
-    if k != "auto":
-        return None
-    from .fits import count_clusters
-
-    return count_clusters(table, seed=0)
 
 
 def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) -> _Outcome:
@@ -168,59 +157,40 @@ def _result(
     from ..metrics import nmi
     from ..report.findings import doubts
     from .fits import facts
-    from .samples import scores_of
+    from .samples import scores_of, size_of
 
-    def mean(values: Any) -> float | None:
+    def mean(values: Iterable[float]) -> float | None:
         values = list(values)
         return float(np.mean(values)) if values else None
+
+    def alike(measure: Callable[..., float], pairs: Iterable[Any]) -> float | None:
+        return mean(measure(a, b) for a, b in pairs)
 
     rows = []
     for one in outcomes:
         scored = [each for labels in one.labels if (each := scores_of(table, labels))]
-        pairs = combinations(one.labels, 2)
-        rows.append(
-            {
-                "method": one.method,
-                "failure": one.failure,
-                "left_out": one.left_out,
-                "scores": {name: mean(each[name] for each in scored) for name in scored[0]}
-                if scored
-                else None,
-                "stability": mean(adjusted_rand_score(a, b) for a, b in pairs),
-                "seconds": mean(one.seconds),
-            }
-        )
-    done = [one for one in outcomes if one.labels and not one.failure]
-    agreement = [
-        {
-            "methods": [one.method, two.method],
-            "nmi": mean(nmi(a, b) for a, b in zip(one.labels, two.labels, strict=True)),
-            "ari": mean(
-                adjusted_rand_score(a, b) for a, b in zip(one.labels, two.labels, strict=True)
-            ),
-        }
-        for one, two in combinations(done, 2)
-    ]
+        row = {name: getattr(one, name) for name in ("method", "failure", "left_out")}
+        names = scored[0] if scored else ()
+        row["scores"] = {name: mean(each[name] for each in scored) for name in names} or None
+        row["stability"] = alike(adjusted_rand_score, combinations(one.labels, 2))
+        row["seconds"] = mean(one.seconds)
+        rows.append(row)
+    agreement = []
+    for one, two in combinations([one for one in outcomes if one.labels and not one.failure], 2):
+        pairs = list(zip(one.labels, two.labels, strict=True))
+        scores = {"nmi": alike(nmi, pairs), "ari": alike(adjusted_rand_score, pairs)}
+        agreement.append({"methods": [one.method, two.method], **scores})
+    notes = [*table.messages, *table.warnings, *(note.in_command for note in doubts(evidence))]
+    notes += [note for one in outcomes for note in one.messages]
     return {
         "data": table.name,
-        "n_samples": int(table.X.shape[0]),
-        "n_features": int(table.X.shape[1]),
-        "columns": None if table.features is None else list(table.features),
+        **size_of(table),
         "n_clusters": k,
         "evidence": facts(evidence),
         "seeds": max((len(one.labels) for one in outcomes), default=0),
         "methods": rows,
         "agreement": agreement,
-        "messages": list(
-            dict.fromkeys(
-                [
-                    *table.messages,
-                    *table.warnings,
-                    *(note.in_command for note in doubts(evidence)),
-                    *(note for one in outcomes for note in one.messages),
-                ]
-            )
-        ),
+        "messages": list(dict.fromkeys(notes)),
     }
 
 
@@ -233,38 +203,22 @@ def _show(result: dict[str, Any], table: Table) -> None:
     )
     if used := columns_used(table):
         click.echo(printable(used))
-    named: dict[str, float] = next(
-        (row["scores"] for row in result["methods"] if row["scores"]), {}
+    scored: list[str] = next(
+        (list(each["scores"]) for each in result["methods"] if each["scores"]), []
     )
-    show_table(
-        ["method", *named, "stability", "seconds", "remark"],
-        [
-            [
-                row["method"],
-                *(_short(row["scores"] and row["scores"][name]) for name in named),
-                _short(row["stability"]),
-                "" if row["seconds"] is None else f"{row['seconds']:.1f}",
-                _remark(row),
-            ]
-            for row in result["methods"]
-        ],
-    )
-    if result["agreement"]:
+    rows = []
+    for each in result["methods"]:
+        values = [*((each["scores"] or {}).get(name) for name in scored), each["stability"]]
+        remark = f"left out: {each['left_out']}" if each["left_out"] else ""
+        if each["failure"]:
+            remark = f"failed: {printable(each['failure'])}"
+        rows.append([each["method"], *map(_short, values), _short(each["seconds"], 1), remark])
+    show_table(["method", *scored, "stability", "seconds", "remark"], rows)
+    if pairs := result["agreement"]:
         click.echo("Agreement between methods:")
-        show_table(
-            ["method", "and", "NMI", "adjusted Rand"],
-            [
-                [*pair["methods"], _short(pair["nmi"]), _short(pair["ari"])]
-                for pair in result["agreement"]
-            ],
-        )
+        rows = [[*pair["methods"], _short(pair["nmi"]), _short(pair["ari"])] for pair in pairs]
+        show_table(["method", "and", "NMI", "adjusted Rand"], rows)
 
 
-def _remark(row: dict[str, Any]) -> str:
-    if row["failure"]:
-        return f"failed: {printable(row['failure'])}"
-    return f"left out: {row['left_out']}" if row["left_out"] else ""
-
-
-def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+def _short(value: float | None, decimals: int = 3) -> str:
+    return "" if value is None else f"{value:.{decimals}f}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,15 +15,8 @@ from .output import show_json, show_table
 if TYPE_CHECKING:
     from ..datasets.registry import DataSet
 
-_data_home = click.option(
-    "--data-home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
-)
 
-
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """What became of a data set: ok, fetched, missing, by hand, refused or failed."""
 
     name: str
@@ -38,7 +31,7 @@ def data() -> None:
 
 
 @data.command("list", short_help="List the data sets.")
-@_data_home
+@options.data_home
 @options.as_json
 def list_sets(data_home: Path | None, as_json: bool) -> None:
     """List the data sets, and which of them are here."""
@@ -48,16 +41,14 @@ def list_sets(data_home: Path | None, as_json: bool) -> None:
     if as_json:
         show_json(records)
         return
+    header = ["name", "samples", "features", "classes", "licence", "here"]
     fields = ["name", "n_samples", "n_features", "n_classes", "licence", "path"]
-    show_table(
-        ["name", "samples", "features", "classes", "licence", "here"],
-        [[record[field] or "no" for field in fields] for record in records],
-    )
+    show_table(header, [[record[field] or "no" for field in fields] for record in records])
 
 
 @data.command(short_help="Tell all about a data set.")
 @click.argument("name")
-@_data_home
+@options.data_home
 @options.as_json
 def info(name: str, data_home: Path | None, as_json: bool) -> None:
     """Tell all about the data set NAME: its publisher, its licence, how to get it."""
@@ -69,16 +60,14 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
     original = record.pop("original") or {}
     record["path"] = record["path"] or "not here"
     record |= {f"original {key}": value for key, value in original.items()}
-    show_table(
-        ["field", "value"],
-        [[key.replace("_", " "), _plain(value)] for key, value in record.items()],
-    )
+    rows = [[key.replace("_", " "), _plain(value)] for key, value in record.items()]
+    show_table(["field", "value"], rows)
 
 
 @data.command(short_help="Download data sets from their publishers.")
 @click.argument("names", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="All sets that may be downloaded.")
-@_data_home
+@options.data_home
 @options.as_json
 def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bool) -> None:
     """Download the data sets NAMES from their publishers, unless they are here.
@@ -105,24 +94,21 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
             return _Outcome(dataset.name, "failed", message=str(error))
         return _Outcome(dataset.name, "fetched", str(path))
 
-    _report(_sets(names), get, {"refused", "failed"} | ({"by hand"} if names else set()), as_json)
+    failures = {"refused", "failed", "by hand"} if names else {"refused", "failed"}
+    _report(_sets(names), get, failures, as_json)
 
 
 @data.command(short_help="Check the files of data sets.")
 @click.argument("names", nargs=-1)
-@_data_home
+@options.data_home
 @options.as_json
 def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
     """Check the files of the data sets NAMES, or of all that are here.
 
     A set that is missing is a failure only if it is named.
     """
-    _report(
-        _sets(names),
-        lambda dataset: _check(dataset, data_home),
-        {"refused"} | ({"missing"} if names else set()),
-        as_json,
-    )
+    failures = {"refused", "missing"} if names else {"refused"}
+    _report(_sets(names), lambda dataset: _check(dataset, data_home), failures, as_json)
 
 
 def _sets(names: Sequence[str]) -> list[DataSet]:
@@ -159,23 +145,15 @@ def _record(dataset: DataSet, data_home: Path | None) -> dict[str, Any]:
 
 
 def _report(
-    sets: Sequence[DataSet],
-    act: Callable[[DataSet], _Outcome],
-    failures: set[str],
-    as_json: bool,
+    sets: Sequence[DataSet], act: Callable[[DataSet], _Outcome], failures: set[str], as_json: bool
 ) -> None:
     """Act on one set after the other, whatever becomes of the others, and show the outcomes."""
     outcomes = [act(dataset) for dataset in sets]
     if as_json:
-        show_json([asdict(outcome) for outcome in outcomes])
+        show_json([outcome._asdict() for outcome in outcomes])
     else:
-        show_table(
-            ["name", "status", "where or why"],
-            [
-                [outcome.name, outcome.status, outcome.message or outcome.path]
-                for outcome in outcomes
-            ],
-        )
+        rows = [[name, status, message or path] for name, status, path, message in outcomes]
+        show_table(["name", "status", "where or why"], rows)
     if any(outcome.status in failures for outcome in outcomes):
         raise click.exceptions.Exit(1)
 

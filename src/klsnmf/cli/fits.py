@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +17,6 @@ from ..report.findings import notes_of
 from .samples import last_resort, refusal, require_samples
 
 if TYPE_CHECKING:
-    from ..estimators.notes import Note
     from ..kernels.count import Evidence
 
 #: Warnings to developers, and those whose facts are read from the fit itself: what a fit of ours
@@ -39,14 +38,9 @@ class Fitted:
         return getattr(self.estimator, "n_clusters_evidence_", None)
 
     @property
-    def notes(self) -> list[Note]:
-        """What the fit itself has to say."""
-        return notes_of(self.estimator)
-
-    @property
     def told(self) -> list[str]:
-        """All of it, in the words of the command line."""
-        return [*self.messages, *(note.in_command for note in self.notes)]
+        """The messages and what the fit itself has to say, in the words of the command line."""
+        return [*self.messages, *(note.in_command for note in notes_of(self.estimator))]
 
 
 def has_parameter(method: str, name: str) -> bool:
@@ -55,47 +49,35 @@ def has_parameter(method: str, name: str) -> bool:
 
 
 def fit(
-    method: str,
-    k: int | str,
-    seed: int,
-    table: Table,
-    max_iter: int | None = None,
-    checkpoint: Path | None = None,
+    method: str, k: int | str, seed: int, table: Table, max_iter: int | None, **more: Any
 ) -> Fitted:
-    """Fit a method; a ValueError of its own becomes one that names the data."""
-    table.require_numbers(
-        gaps="nan" in DETAILS[method].accepts, last_resort=last_resort(table, "--method")
-    )
+    """Fit a method with more parameters; a ValueError of its own becomes one that names the data.
+
+    ``max_iter`` is left out where it has no meaning.
+    """
+    bears_gaps = "nan" in DETAILS[method].accepts
+    table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--method"))
     # The eigenvectors of spectral clustering are found for fewer clusters than samples only.
     require_samples(k, table, spare=int(method == "spectral"))
+    if max_iter is not None and has_parameter(method, "max_iter"):
+        more["max_iter"] = max_iter
     begun = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator = _fit(method, k, seed, table, max_iter, checkpoint)
+            estimator = _fit(method, k, seed, table, more)
         except ValueError as error:
             raise InputError(f"{table.name}, method {method}: {error}") from error
     told = [str(one.message) for one in caught if not issubclass(one.category, _UNTOLD)]
     return Fitted(estimator, time.perf_counter() - begun, list(dict.fromkeys(told)))
 
 
-def _fit(
-    method: str,
-    k: int | str,
-    seed: int,
-    table: Table,
-    max_iter: int | None,
-    checkpoint: Path | None,
-) -> Any:
+def _fit(method: str, k: int | str, seed: int, table: Table, more: Mapping[str, Any]) -> Any:
     evidence = None
     if k == "auto" and not DETAILS[method].counts:
         evidence = count_clusters(table, seed)
         k = evidence.chosen
-    parameters = dict(DETAILS[method].given)
-    if max_iter is not None and has_parameter(method, "max_iter"):
-        parameters["max_iter"] = max_iter
-    if checkpoint is not None:
-        parameters["checkpoint"] = checkpoint
+    parameters = {**DETAILS[method].given, **more}
     estimator = METHODS[method](n_clusters=k, random_state=seed, **parameters)
     estimator.fit(table.X)
     if evidence is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,6 +17,9 @@ from ..methods import METHODS
 if TYPE_CHECKING:
     from ..io.table import Choice
 
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
 
 class _Clusters(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A number of clusters, or "auto"."""
@@ -25,15 +29,10 @@ class _Clusters(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
         if value == "auto":
             return "auto"
-        try:
-            count = int(value)
-        except ValueError:
-            count = 0
-        if count < 1:
-            self.fail(
-                f"{value!r} is not a number of clusters: give 1 or more, or auto.", param, ctx
-            )
-        return count
+        with suppress(ValueError):
+            if (count := int(value)) >= 1:
+                return count
+        self.fail(f"{value!r} is not a number of clusters: give 1 or more, or auto.", param, ctx)
 
 
 class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
@@ -52,29 +51,19 @@ def no_such(kind: str, name: str, names: Iterable[str]) -> str:
 
 
 method = click.option(
-    "--method",
-    type=_Method(list(METHODS)),
-    default="kls-nmf",
-    show_default=True,
-    help="How to cluster.",
+    "--method", type=_Method(list(METHODS)), default="kls-nmf", help="How to cluster."
 )
 clusters = click.option(
-    "-k",
-    "--clusters",
-    "k",
+    *("-k", "--clusters", "k"),
     type=_Clusters(),
     default="auto",
-    show_default=True,
     help="The number of clusters; auto finds one.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-scale = click.option(
-    "--scale",
-    type=click.Choice(["none", "standard"]),
-    default="none",
-    show_default=True,
-    help="standard gives every column of a table mean 0 and variance 1: for columns of different "
-    "units.",
+data_home = click.option(
+    "--data-home",
+    type=FOLDER,
+    help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
 )
 max_iter = click.option(
     "--max-iter",
@@ -119,22 +108,20 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
     """DATA or --dataset, the columns of a table, and how to take them: a Source."""
 
     @wraps(command)
-    def gathered(
-        data: Path | None,
-        dataset: str | None,
-        columns: Sequence[str],
-        id_column: str | None,
-        label_column: str | None,
-        skip_broken: bool,
-        scale: str,
-        **others: Any,
-    ) -> Any:
-        wanted = choice(columns, id_column, label_column, skip_broken)
+    def gathered(data: Path | None, dataset: str | None, scale: str, **others: Any) -> Any:
+        of_choice = ("columns", "id_column", "label_column", "skip_broken")
+        wanted = choice(*(others.pop(name) for name in of_choice))
         return command(source=Source(data, dataset, wanted, scale), **others)
 
     for decorate in (
         skip_broken,
-        scale,
+        click.option(
+            "--scale",
+            type=click.Choice(["none", "standard"]),
+            default="none",
+            help="standard gives every column of a table mean 0 and variance 1: for columns of "
+            "different units.",
+        ),
         click.option(
             "--label-column", metavar="NAME", help="The column with known classes, for scores."
         ),
@@ -143,7 +130,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--dataset", metavar="NAME", help="A data set of `klsnmf data list` in place of DATA."
         ),
-        click.argument("data", required=False, type=click.Path(path_type=Path)),
+        click.argument("data", required=False, type=PATH),
     ):
         gathered = decorate(gathered)
     return gathered

@@ -22,14 +22,14 @@ _ARRAYS = (".npz", ".mat")
 
 
 @click.command(short_help="Find the clusters of new samples with a model.")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("model", type=options.PATH)
+@click.argument("data", type=options.PATH)
 @options.columns(
     "The columns that stand for those of the model, in its order. [default: those of its names]"
 )
 @options.id_column("The column with names of samples. [default: that of the model]")
 @options.skip_broken
-@click.option("--out", type=click.Path(path_type=Path), help="A .csv file. [default: print]")
+@click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
 @options.as_json
@@ -60,7 +60,7 @@ def predict(
         table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
         display.title(f"Placing the samples of {data}")
         table = _scaled(table, about, model)
-        labels, strengths = _assign(estimator, table, model)
+        labels, strengths = _placed(estimator, table, model)
     if not quiet:
         show_notes([*table.messages, *_strangers(strengths)])
     text = io.StringIO()
@@ -68,14 +68,8 @@ def predict(
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
-        show_json(
-            [
-                {"id": name, "cluster": label, "strength": round(strength, 4)}
-                for name, label, strength in zip(
-                    table.ids, labels.tolist(), strengths.tolist(), strict=True
-                )
-            ]
-        )
+        rows = zip(table.ids, labels.tolist(), strengths.tolist(), strict=True)
+        show_json([{"id": i, "cluster": c, "strength": round(s, 4)} for i, c, s in rows])
     elif out is None:
         show_lines(text.getvalue())
     elif not quiet:
@@ -122,7 +116,7 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     from ..io import read
     from ..io.table import Choice, InputError
 
-    features, shape = about.get("features"), about.get("image_shape")
+    features, shape = about.get("features"), about.get("image_shape") or ()
     images = data.is_dir()
     if images and not shape:
         raise InputError(
@@ -132,17 +126,17 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
     named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
-    if images and shape:
-        shape = tuple(int(side) for side in shape)
-        named = Choice(image_shape=shape, skip_broken=given.skip_broken)
+    if images:
+        named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
         # Columns of a table have no meaning in a file of arrays.
         named = Choice(given.columns, given.id_column)
     table = read.read(data, named)
-    if table.X.shape[1] != about.get("n_features"):
+    found, known = table.X.shape[1], about.get("n_features")
+    if found != known:
         raise InputError(
-            f"{data} has {table.X.shape[1]} features, and {model} was made from "
-            f"{about.get('n_features')}. Give samples that are described in the same way."
+            f"{data} has {found} features, and {model} was made from {known}. Give samples that "
+            "are described in the same way."
         )
     return table
 
@@ -171,7 +165,7 @@ def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
     return scale.apply(table)
 
 
-def _assign(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
+def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
     from ..estimators.strengths import assign
     from ..io.model_file import ModelError
 

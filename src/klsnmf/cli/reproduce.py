@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import options
 from .output import show_table
 from .working import Display, working
 
@@ -27,7 +28,7 @@ _PARTS = 100_000
 @click.option("--quick", is_flag=True, help="A reduced table on digits, in a minute or two.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     show_default="reproduction, or reproduction-quick",
     help="The folder of the results. Rows that are there are not made again.",
 )
@@ -36,11 +37,7 @@ _PARTS = 100_000
 @click.option("--processes", type=click.IntRange(min=1), help="How many at once. [default: cores]")
 @click.option("--no-run", is_flag=True, help="Only tables and figures, from the rows there are.")
 @click.option("--no-figures", is_flag=True, help="Draw nothing.")
-@click.option(
-    "--data-home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the data sets. [default: $KLSNMF_DATA, or ~/klsnmf_data]",
-)
+@options.data_home
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
     names: Sequence[str],
@@ -89,22 +86,16 @@ def reproduce(
         say(message)
     if not no_run:
         pages.require_own_rows(out, home)
-    here = {name: table for name, table in asked.items() if table.dataset not in missing}
+    here = [] if no_run else [each for each in asked.values() if each.dataset not in missing]
 
+    only: dict[str, Any] = {"sizes": sizes or None, "columns": columns or None}
     begun = time.perf_counter()
-    for table in here.values() if not no_run else ():
+    for table in here:
         try:
             with working(quiet) as display:
                 display.title(f"{table.title}, {table.name}")
-                runner.run(
-                    table,
-                    out,
-                    data_home=home,
-                    processes=processes,
-                    sizes=sizes or None,
-                    columns=columns or None,
-                    report=partial(_show, display),
-                )
+                show = partial(_show, display)
+                runner.run(table, out, data_home=home, processes=processes, report=show, **only)
         except KeyboardInterrupt:
             say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
             sys.exit(130)
@@ -118,10 +109,9 @@ def reproduce(
     if shown := pages.tables_in(out):  # those of earlier runs too: a page is about the whole folder
         gathered = pages.gather(shown, out, home)
         written = pages.write_pages(shown, gathered, out, home, figures=not no_figures)
-        show_table(
-            ["table", "column", "mean accuracy, %"],
-            [(name, column, f"{value:.1f}") for name, column, value in pages.averages(gathered[1])],
-        )
+        averages = pages.averages(gathered[1])
+        rows = [(name, column, f"{value:.1f}") for name, column, value in averages]
+        show_table(["table", "column", "mean accuracy, %"], rows)
         for path in written:
             if path.suffix in (".md", ".png"):
                 click.echo(path)

@@ -39,28 +39,18 @@ def read(source: Source) -> Table:
         raise click.UsageError(no_such("data set", dataset, REGISTRY))
     if wanted.columns or wanted.id_column or wanted.label_column:
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
-    return _read_dataset(dataset)
-
-
-def _read_dataset(name: str) -> Table:
-    """A data set of the paper."""
     try:
-        found = load(name)
+        found = load(dataset)
     except (DatasetError, ValueError) as error:
         raise InputError(str(error)) from error
-    return Table(
-        name=name,
-        X=numbers(found.data, name),
-        ids=counted(len(found.data)),
-        target=classes(found.target.tolist()),
-        image_shape=found.image_shape,
-    )
+    X, y = numbers(found.data, dataset), classes(found.target.tolist())
+    return Table(dataset, X, counted(len(X)), target=y, image_shape=found.image_shape)
 
 
 def prepared(table: Table, source: Source) -> tuple[Table, Scale | None]:
     """The table on the scale asked for, with remarks on its columns, and that scale."""
-    notes = remarks(table) if source.wanted.columns is None else []
-    warnings, found = [], None
+    notes = [*table.messages, *(remarks(table) if source.wanted.columns is None else [])]
+    warnings, found = list(table.warnings), None
     if source.scale == "standard":
         found = standard(table)
         table = found.apply(table)
@@ -70,12 +60,14 @@ def prepared(table: Table, source: Source) -> tuple[Table, Scale | None]:
         )
     elif note := uneven(table):
         warnings.append(note)
-    table = replace(
-        table,
-        messages=[*table.messages, *notes],
-        warnings=[*table.warnings, *warnings],
-    )
-    return table, found
+    return replace(table, messages=notes, warnings=warnings), found
+
+
+def size_of(table: Table) -> dict[str, Any]:
+    """How large it is and what its columns are, for results in JSON."""
+    n, p = map(int, table.X.shape)
+    columns = None if table.features is None else list(table.features)
+    return {"n_samples": n, "n_features": p, "columns": columns}
 
 
 def columns_used(table: Table) -> str | None:

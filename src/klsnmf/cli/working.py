@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -37,20 +38,12 @@ def working(quiet: bool) -> Iterator[Display]:
         yield display
 
 
-@contextmanager
-def _display(quiet: bool) -> Iterator[Display]:
+def _display(quiet: bool) -> AbstractContextManager[Display]:
     if quiet:
-        yield Display()
-        return
-    if sys.stderr.isatty():
-        try:
-            with _rich_bar() as bar:
-                yield bar
-            return
-        except ImportError:
-            pass
-    with _Lines() as lines:
-        yield lines
+        return nullcontext(Display())
+    if sys.stderr.isatty() and find_spec("rich"):
+        return _rich_bar()
+    return _Lines()
 
 
 class _Bar(Display):
@@ -73,27 +66,15 @@ class _Bar(Display):
 
 @contextmanager
 def _rich_bar() -> Iterator[_Bar]:
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    columns = [
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    ]
+    text = rich.TextColumn("{task.description}", markup=False)
+    left = (rich.TextColumn("left:"), rich.TimeRemainingColumn())
+    columns = (rich.SpinnerColumn(), text, rich.BarColumn(), rich.TimeElapsedColumn(), *left)
     # Steps can be minutes apart: the speed is that of all the time, not of the last half minute.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=1e9) as bars:
+    err = Console(stderr=True)
+    with rich.Progress(*columns, console=err, transient=True, speed_estimate_period=1e9) as bars:
         yield _Bar(bars)
 
 

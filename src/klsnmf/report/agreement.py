@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -21,7 +21,6 @@ _LARGEST = 500
 #: The largest mix-ups are listed below such a picture.
 _MIXUPS = 12
 
-
 #: What the scores are, by their names in :func:`klsnmf.metrics.scores`.
 _MEANINGS = {
     "accuracy": "Each cluster is matched to one label and each label to one cluster, in the best "
@@ -33,15 +32,13 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     name: str
     value: float
     meaning: str
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     scores: list[Score]
     known: int  # samples with a label
     classes: list[str]
@@ -74,6 +71,7 @@ def agreement(run: Run) -> Agreement | None:
         key=lambda c: (place.get(c, int(counts[:, c].argmax())), c not in place),
     )
     ordered = counts[:, order]
+    shares = ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
     side = max(ordered.shape)
     large = side > _WIDEST
     return Agreement(
@@ -83,7 +81,7 @@ def agreement(run: Run) -> Agreement | None:
         order,
         ordered,
         not large,
-        shaded(_shares(ordered)) if large and side <= _LARGEST else None,
+        shaded(shares) if large and side <= _LARGEST else None,
         _mixups(ordered, names, order, place) if large else [],
     )
 
@@ -92,20 +90,13 @@ def _scores(y: Labels, labels: Labels) -> list[Score]:
     meanings = dict(_MEANINGS)
     extra = len(np.unique(labels)) - len(np.unique(y))
     if extra > 0:
-        left = "one cluster is" if extra == 1 else f"{extra} clusters are"
+        left, it = ("one cluster is", "it") if extra == 1 else (f"{extra} clusters are", "them")
         meanings["accuracy"] += (
-            f" There are more clusters than labels, so {left} left over and all samples in "
-            f"{'it' if extra == 1 else 'them'} count as errors."
+            f" There are more clusters than labels, so {left} left over and all samples in {it} "
+            "count as errors."
         )
-    return [
-        Score("NMI" if name == "nmi" else name, value, meanings[name])
-        for name, value in metrics.scores(y, labels).items()
-    ]
-
-
-def _shares(counts: Array) -> Array:  # (classes, clusters)
-    """How much of each class is in each cluster."""
-    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    found = metrics.scores(y, labels)
+    return [Score({"nmi": "NMI"}.get(name, name), found[name], meanings[name]) for name in found]
 
 
 def _mixups(
@@ -116,9 +107,6 @@ def _mixups(
         if cluster in place:
             wrong[place[cluster], column] = 0
     most = np.argsort(wrong, axis=None)[::-1][:_MIXUPS]
-    cells = [divmod(int(cell), wrong.shape[1]) for cell in most]
-    return [
-        (plain(names[row]), order[column], int(wrong[row, column]))
-        for row, column in cells
-        if wrong[row, column] > 0
-    ]
+    cells = zip(*np.unravel_index(most, wrong.shape), strict=True)
+    found = [(plain(names[row]), order[column], int(wrong[row, column])) for row, column in cells]
+    return [mixup for mixup in found if mixup[2] > 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,19 +49,11 @@ class _Frame:
         for value in heights:
             y = self.up(10**value if self.log else value)
             word = _power(value) if self.log else number(value, digits)
-            parts.append(
-                f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-                f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{word}</text>'
-            )
+            parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
+            parts.append(_text(_LEFT - 6, f"{y + 3.5:.1f}", "end", word))
         for value in _round_values(self.x0, self.x1, 5, whole=True):
-            parts.append(
-                f'<text x="{self.across(value):.1f}" y="{_HEIGHT - 18}" '
-                f'text-anchor="middle">{number(value)}</text>'
-            )
-        parts.append(
-            f'<text class="title" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 3}" '
-            f'text-anchor="end">{x_title}</text>'
-        )
+            parts.append(_text(f"{self.across(value):.1f}", _HEIGHT - 18, "middle", number(value)))
+        parts.append(_text(_WIDTH - _RIGHT, _HEIGHT - 3, "end", x_title, ' class="title"'))
         return "".join(parts)
 
 
@@ -72,30 +65,19 @@ def lines(
     x = np.arange(1, count + 1)
     frame = _Frame(x, np.concatenate(series), log=log)
     parts = [frame.grid("iteration")]
-    starts = [0]
-    if phases is not None:
-        starts = [0] + [i for i in range(1, count) if phases[i] != phases[i - 1]]
-        for start in starts:
-            place = frame.across(x[start])
-            if start:
-                parts.append(
-                    f'<line class="phase" x1="{place:.1f}" x2="{place:.1f}" '
-                    f'y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>'
-                )
+    ends = [] if phases is None else [i for i in range(1, count) if phases[i] != phases[i - 1]]
+    for end in ends:
+        place = f"{frame.across(x[end]):.1f}"
+        height = f'y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"'
+        parts.append(f'<line class="phase" x1="{place}" x2="{place}" {height}/>')
     for which, values in enumerate(series):
-        for start, stop in zip(starts, [*starts[1:], count], strict=True):
+        for start, stop in pairwise([0, *ends, count]):
             some = _thinned(np.arange(start, stop))
-            points = " ".join(
-                f"{frame.across(x[i]):.1f},{frame.up(values[i]):.1f}"
-                for i in some
-                if np.isfinite(values[i])
-            )
-            parts.append(f'<polyline class="line l{which}" points="{points}"/>')
+            seen = some[np.isfinite(values[some])]
+            parts.append(_polyline(f"l{which}", frame, x[seen], values[seen]))
             if len(some) == 1:
-                parts.append(
-                    f'<circle class="dot l{which}" cx="{frame.across(x[start]):.1f}" '
-                    f'cy="{frame.up(values[start]):.1f}" r="2.5"/>'
-                )
+                at = f'cx="{frame.across(x[start]):.1f}" cy="{frame.up(values[start]):.1f}"'
+                parts.append(f'<circle class="dot l{which}" {at} r="2.5"/>')
     return _svg(parts, alt)
 
 
@@ -121,16 +103,24 @@ def bars(x: Array, y: Array, chosen: int, *, alt: str) -> str:
 def curve(x: Array, y: Array, chosen: int, *, alt: str) -> str:
     """As :func:`bars`, for values whose bends count and not their heights: zero may be far off."""
     frame = _Frame(np.array([x[0] - 0.6, x[-1] + 0.6]), y)
-    places = [(frame.across(k), frame.up(float(value))) for k, value in zip(x, y, strict=True)]
-    points = " ".join(f"{across:.1f},{up:.1f}" for across, up in places)
-    parts = [frame.grid("clusters"), f'<polyline class="line bend" points="{points}"/>']
-    for k, value, (across, up) in zip(x, y, places, strict=True):
+    parts = [frame.grid("clusters"), _polyline("bend", frame, x, y)]
+    for k, value in zip(x, y, strict=True):
         kind, radius = ("dot chosen", 4.5) if k == chosen else ("dot", 2.5)
         parts.append(
-            f'<circle class="{kind}" cx="{across:.1f}" cy="{up:.1f}" r="{radius}">'
-            f"<title>{int(k)} clusters: {number(value)}</title></circle>"
+            f'<circle class="{kind}" cx="{frame.across(k):.1f}" cy="{frame.up(value):.1f}" '
+            f'r="{radius}"><title>{int(k)} clusters: {number(value)}</title></circle>'
         )
     return _svg(parts, alt)
+
+
+def _polyline(kind: str, frame: _Frame, x: Array, y: Array) -> str:
+    places = zip(map(frame.across, x), map(frame.up, y), strict=True)
+    points = " ".join(f"{across:.1f},{up:.1f}" for across, up in places)
+    return f'<polyline class="line {kind}" points="{points}"/>'
+
+
+def _text(x: float | str, y: float | str, anchor: str, words: str, kind: str = "") -> str:
+    return f'<text{kind} x="{x}" y="{y}" text-anchor="{anchor}">{words}</text>'
 
 
 def _svg(parts: Sequence[str], alt: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,16 +34,14 @@ _LONGEST_FEATURE = 32
 SURE = 0.95
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     feature: str
     deviation: float  # from the mean of all samples, in standard deviations
     value: str
     mean: str
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     id: str
     strength: float
     label: str | None
@@ -53,11 +50,9 @@ class Member:
     values: list[str]  # of the columns of the cluster, or its own leading features
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(NamedTuple):
     number: int
     size: int
-    share: float
     strength: float  # the median of its members
     label: tuple[str, float] | None  # the commonest, and its share
     prototype: str | None  # a picture
@@ -79,45 +74,48 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
     shown = [int(c) for c in np.sort(largest) if run.sizes[c] > 0]
     galleries = [_gallery(run, cluster, members) for cluster in shown]
     pictures, prototypes = _pictures(run, shown, galleries, budget)
-    profile = None if run.image_shape or run.kernel_only else Profile.of(run)
-    labels = _commonest(run)
+    profile = None if run.image_shape or run.kernel_only else _Profile(run)
+
+    def member(i: int, common: str | None, columns: list[int]) -> Member:
+        label = run.label_of(i)
+        odd = label is not None and label != common
+        values = profile.values(i, columns) if profile else []
+        return Member(run.id_of(i), float(run.strength[i]), label, odd, pictures.get(i), values)
+
     found = []
-    for place, (cluster, (typical, doubtful)) in enumerate(zip(shown, galleries, strict=True)):
+    for place, (cluster, gallery) in enumerate(zip(shown, galleries, strict=True)):
         bars, columns = profile.leading(cluster) if profile else ([], [])
-        label = labels[cluster]
-        common = label[0] if label is not None else None
+        label = _commonest(run, cluster)
+        common = label[0] if label else None
+        typical, doubtful = (
+            [member(i, common, columns) for i in part.tolist()] for part in gallery
+        )
+        strength = run.strength[run.labels == cluster]
         found.append(
             Cluster(
                 cluster,
                 int(run.sizes[cluster]),
-                run.sizes[cluster] / len(run.labels),
-                float(np.median(run.strength[run.labels == cluster])),
+                float(np.median(strength)),
                 label,
                 prototypes[place] if prototypes else None,
                 bars,
                 [profile.names[j] for j in columns] if profile else [],
-                [_member(run, i, common, pictures, profile, columns) for i in typical],
-                [_member(run, i, common, pictures, profile, columns) for i in doubtful],
-                bool(run.strength[run.labels == cluster].min() > SURE),
+                typical,
+                doubtful,
+                bool(strength.min() > SURE),
             )
         )
     return found
 
 
-def _commonest(run: Run) -> list[tuple[str, float] | None]:
-    """For each cluster the class most of its members have, and their share."""
+def _commonest(run: Run, cluster: int) -> tuple[str, float] | None:
+    """The class most members of a cluster have, and their share."""
     if run.classes is None:
-        return [None] * run.n_clusters
+        return None
     names, which = run.classes
-    found: list[tuple[str, float] | None] = []
-    for cluster in range(run.n_clusters):
-        members = which[(run.labels == cluster) & (which >= 0)]
-        if len(members) == 0:
-            found.append(None)
-            continue
-        counts = np.bincount(members)
-        found.append((plain(names[counts.argmax()]), float(counts.max() / len(members))))
-    return found
+    counts = np.bincount(which[(run.labels == cluster) & (which >= 0)], minlength=1)
+    share = float(counts.max() / max(counts.sum(), 1))
+    return (plain(names[counts.argmax()]), share) if share else None
 
 
 def _gallery(run: Run, cluster: int, count: int) -> tuple[Labels, Labels]:
@@ -157,49 +155,22 @@ def _pictures(
     return dict(zip(which.tolist(), uris, strict=False)), uris[len(which) :]
 
 
-def _member(
-    run: Run,
-    i: int,
-    common: str | None,
-    pictures: dict[int, str],
-    profile: Profile | None,
-    columns: list[int],
-) -> Member:
-    label = run.label_of(i)
-    return Member(
-        run.id_of(i),
-        float(run.strength[i]),
-        label,
-        label is not None and label != common,
-        pictures.get(int(i)),
-        profile.values(run, i, columns) if profile else [],
-    )
-
-
-@dataclass(frozen=True)
-class Profile:
+class _Profile:
     """What sets the clusters apart from all samples, feature by feature.
 
     Read from the prototypes, each scaled to be as large as the mean of its cluster, or from those
     means where a method has no prototypes.
     """
 
-    names: list[str]
-    centers: Array  # (k, p)
-    mean: Array  # (p,)
-    deviations: Array  # (k, p)
-    words: bool  # samples have few features each: they show their own, not the cluster's
-    seen: dict[int, int | None] = field(default_factory=dict)  # decimals by feature
-
-    @staticmethod
-    def of(run: Run) -> Profile:
-        n, p = run.X.shape
-        H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
-        filled: Any = run.X if sparse.issparse(run.X) else run.rows(slice(None))
-        sums = H @ filled
-        sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        # Sparse samples have few features each: they show their own, not the cluster's.
+        self.words = sparse.issparse(run.X)
+        filled: Any = run.X if self.words else run.rows(slice(None))
+        sums = run.sums(filled)
+        sums = sums.toarray() if self.words else np.asarray(sums)
         centers = sums / np.maximum(run.sizes, 1)[:, None]
-        squares = filled.multiply(filled) if sparse.issparse(filled) else filled**2
+        squares = filled.multiply(filled) if self.words else filled**2
         variance = np.asarray(squares.mean(axis=0)).ravel() - run.means**2
         if run.prototypes is not None:
             size = np.einsum("kp,kp->k", run.prototypes, run.prototypes)
@@ -208,14 +179,11 @@ class Profile:
             centers = factor[:, None] * run.prototypes
         floor = 1e-12 * np.maximum(run.means**2, np.finfo(np.float64).tiny)
         spread = np.where(variance > floor, np.sqrt(np.maximum(variance, floor)), np.inf)
-        names = run.features or [f"feature {j}" for j in range(p)]
-        return Profile(
-            [plain(name, _LONGEST_FEATURE) for name in names],
-            centers,
-            run.means,
-            (centers - run.means) / spread,
-            sparse.issparse(run.X),
-        )
+        names = run.features or [f"feature {j}" for j in range(run.X.shape[1])]
+        self.names = [plain(name, _LONGEST_FEATURE) for name in names]
+        self.centers = centers  # (k, p)
+        self.deviations = (centers - run.means) / spread  # (k, p)
+        self.decimals: dict[int, int | None] = {}  # by feature, the same in all clusters
 
     def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
         """The features that set a cluster apart most, as bars, and the first few by number.
@@ -225,29 +193,20 @@ class Profile:
         deviation = self.deviations[cluster]
         first = np.argsort(-np.abs(deviation), kind="stable")[:_LEADING]
         first = first[deviation[first] != 0]
-        bars = [
-            Bar(
-                self.names[j],
-                float(deviation[j]),
-                number(self.centers[cluster, j]),
-                number(self.mean[j]),
-            )
-            for j in first[np.abs(deviation[first]) >= _APART]
-        ]
+        bars = []
+        for j in first[np.abs(deviation[first]) >= _APART]:
+            value, mean = number(self.centers[cluster, j]), number(self.run.means[j])
+            bars.append(Bar(self.names[j], float(deviation[j]), value, mean))
         return bars, [] if self.words else np.sort(first[:_COLUMNS]).tolist()
 
-    def values(self, run: Run, i: int, columns: list[int]) -> list[str]:
-        if not self.words:
-            row = np.asarray(run.X[i], dtype=np.float64)
-            return [
-                "?" if np.isnan(row[j]) else number(row[j], self.decimals(run, j)) for j in columns
-            ]
-        row = sparse.coo_array(run.X[[i]])
-        most = np.argsort(-np.abs(row.data), kind="stable")[:_WORDS]
-        return [self.names[j] for j in row.col[most]]
-
-    def decimals(self, run: Run, j: int) -> int | None:
-        """Of all values of feature j, in all clusters."""
-        if j not in self.seen:
-            self.seen[j] = decimals(np.asarray(run.X[:, j], dtype=np.float64))
-        return self.seen[j]
+    def values(self, i: int, columns: list[int]) -> list[str]:
+        X: Any = self.run.X
+        if self.words:
+            row = sparse.coo_array(X[[i]])
+            most = np.argsort(-np.abs(row.data), kind="stable")[:_WORDS]
+            return [self.names[j] for j in row.col[most]]
+        for j in columns:
+            if j not in self.decimals:
+                self.decimals[j] = decimals(np.asarray(X[:, j], dtype=np.float64))
+        row = np.asarray(X[i], dtype=np.float64)
+        return ["?" if np.isnan(row[j]) else number(row[j], self.decimals[j]) for j in columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +25,6 @@ _WEAK = 0.3
 _TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 
-class Evidence(Protocol):
-    """What spoke for a number of clusters, as far as it is told here."""
-
-    @property
-    def clear(self) -> bool:
-        """Whether the number stands out."""
-
-    @property
-    def verdict(self) -> str:
-        """The same in words."""
-
-
 @dataclass(frozen=True)
 class Said:
     """A note by its words: those of Python, and those of the command line."""
@@ -48,8 +36,8 @@ class Said:
         return self.words
 
 
-def doubts(evidence: Evidence | None) -> list[Note]:
-    """What to tell of the evidence for a number of clusters."""
+def doubts(evidence: Any) -> list[Note]:
+    """What to tell of the evidence for a number of clusters, if there is any."""
     if evidence is None or evidence.clear:
         return []
     return [Said(evidence.verdict, f"{evidence.verdict.removesuffix('.')}: -k NUMBER.")]
@@ -70,15 +58,11 @@ def notes_of(estimator: Any) -> list[Note]:
     status = getattr(estimator, "status_", None)
     if (status in ("exhausted", "stopped") or _ran_out(estimator)) and silent(NotConverged):
         count = plural(int(estimator.n_iter_), "iteration")
-        what = f"The fit ended after {count}, before it converged"
-        notes.append(
-            Said(
-                f"{what}: raise max_iter and run it again.", f"{what}: allow more with --max-iter."
-            )
-        )
+        what = f"The fit ended after {count}, before it converged:"
+        again = "raise max_iter and run it again."
+        notes.append(Said(f"{what} {again}", f"{what} allow more with --max-iter."))
     if status == "collapsed" and silent(Collapsed):
-        reason = plain(estimator.verdict_, 300)
-        what = f"The fit collapsed: {reason}. Do not trust these clusters."
+        what = f"The fit collapsed: {plain(estimator.verdict_, 300)}. Do not trust these clusters."
         notes.append(Said(what, what))
     found = len(np.unique(estimator.labels_))
     asked = getattr(estimator, "n_clusters_", estimator.n_clusters)
@@ -128,11 +112,10 @@ def _weak(run: Run) -> list[str]:
     median = float(np.median(run.strength))
     if median >= _WEAK or run.method not in _TELLING:
         return []
+    words = "are hardly more like their own cluster than like another"
     if by_votes(run.estimator):
-        words = "Most samples have most of their nearest neighbours in other clusters"
-    else:
-        words = "Most samples are hardly more like their own cluster than like another"
-    return [f"{words}: the median strength is {median:.2f}."]
+        words = "have most of their nearest neighbours in other clusters"
+    return [f"Most samples {words}: the median strength is {median:.2f}."]
 
 
 def _tiny(run: Run) -> list[str]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import charts
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     title: str
     text: str
     svg: str
-    lines: list[str]  # what the lines are, where there are several
+    lines: Sequence[str] = ()  # what the lines are, where there are several
 
 
 def history(estimator: Any) -> list[Chart]:
@@ -24,34 +23,18 @@ def history(estimator: Any) -> list[Chart]:
     if not kept or len(kept["objective"]) == 0:
         return []
     phases = [str(phase) for phase in kept["solver"]] if "solver" in kept else None
-    found = [
-        Chart(
-            "Objective",
-            "What the method makes small. " + _phases(phases),
-            charts.lines(
-                [np.asarray(kept["objective"], float)],
-                alt="The objective by iteration",
-                phases=phases,
-            ),
-            [],
-        )
-    ]
-    changes = {name: values for name, values in kept.items() if name.startswith("change_")}
-    if changes:
-        names = [name.removeprefix("change_") for name in changes]
-        found.append(
-            Chart(
-                "Changes of the factors",
-                "How far each factor moved in a step, as Frobenius norm.",
-                charts.lines(
-                    [np.asarray(values, float) for values in changes.values()],
-                    alt="Changes of the factors by iteration, on a logarithmic scale",
-                    log=True,
-                    phases=phases,
-                ),
-                names,
-            )
-        )
+
+    def drawn(names: list[str], alt: str, log: bool = False) -> str:
+        series = [np.asarray(kept[name], float) for name in names]
+        return charts.lines(series, alt=alt, log=log, phases=phases)
+
+    words = "What the method makes small. " + _phases(phases)
+    found = [Chart("Objective", words, drawn(["objective"], "The objective by iteration"))]
+    if changes := [name for name in kept if name.startswith("change_")]:
+        title, scale = "Changes of the factors", "on a logarithmic scale"
+        svg = drawn(changes, f"{title} by iteration, {scale}", log=True)
+        words = "How far each factor moved in a step, as Frobenius norm."
+        found.append(Chart(title, words, svg, [name.removeprefix("change_") for name in changes]))
     return found
 
 
@@ -67,43 +50,19 @@ def evidence(estimator: Any) -> list[Chart]:
     found = getattr(estimator, "n_clusters_evidence_", None)
     if found is None or len(found.candidates) == 0:
         return []
-    parts = (
-        (
-            "Score",
-            found.score,
-            charts.bars,
-            "Gap, its share of the way up to 1, and stability multiplied.",
-        ),
-        (
-            "Gap between eigenvalues",
-            found.eigengap,
-            charts.bars,
-            "A large gap after k speaks for k clusters.",
-        ),
-        (
-            "Stability",
-            found.stability,
-            charts.bars,
-            "Whether parts of the samples give the same clusters: 1 is always.",
-        ),
-        (
-            "Objective left",
-            found.objective,
-            charts.curve,
-            "It falls with every cluster; look for the bend. The axis does not begin at 0.",
-        ),
-    )
+
+    def chart(title: str, values: Any, words: str, draw: Any = charts.bars) -> Chart:
+        alt = f"{title} by number of clusters; {found.chosen} was chosen"
+        numbers = np.asarray(found.candidates), np.asarray(values, float)
+        return Chart(title, words, draw(*numbers, found.chosen, alt=alt))
+
+    gap = "A large gap after k speaks for k clusters."
+    score = "Gap, its share of the way up to 1, and stability multiplied."
+    stability = "Whether parts of the samples give the same clusters: 1 is always."
+    bend = "It falls with every cluster; look for the bend. The axis does not begin at 0."
     return [
-        Chart(
-            title,
-            words,
-            draw(
-                np.asarray(found.candidates),
-                np.asarray(values, float),
-                found.chosen,
-                alt=f"{title} by number of clusters; {found.chosen} was chosen",
-            ),
-            [],
-        )
-        for title, values, draw, words in parts
+        chart("Score", found.score, score),
+        chart("Gap between eigenvalues", found.eigengap, gap),
+        chart("Stability", found.stability, stability),
+        chart("Objective left", found.objective, bend, charts.curve),
     ]

@@ -10,26 +10,8 @@ from __future__ import annotations
 MANY = 24
 
 #: On a light page and on a dark one; each stands out from its page by 3 to 1 or more.
-LIGHT = (
-    "#2d5aa5",
-    "#d2690f",
-    "#0096b4",
-    "#78005a",
-    "#b47878",
-    "#1e3c1e",
-    "#3c0087",
-    "#694b00",
-)
-DARK = (
-    "#2e8cff",
-    "#c47a14",
-    "#7cf3f3",
-    "#a678a6",
-    "#ec5470",
-    "#b4f0b4",
-    "#c3a5ff",
-    "#ffd24b",
-)
+LIGHT = ("#2d5aa5", "#d2690f", "#0096b4", "#78005a", "#b47878", "#1e3c1e", "#3c0087", "#694b00")
+DARK = ("#2e8cff", "#c47a14", "#7cf3f3", "#a678a6", "#ec5470", "#b4f0b4", "#c3a5ff", "#ffd24b")
 
 #: Outlines around the origin, all of about the same area, for a disc of radius 4.
 SHAPES = (
@@ -52,6 +34,8 @@ def shape(cluster: int) -> int:
 
 def stylesheet() -> str:
     """A class for each colour: .c0 and on."""
-    light = "".join(f".c{i}{{--c:{value}}}" for i, value in enumerate(LIGHT))
-    dark = "".join(f".c{i}{{--c:{value}}}" for i, value in enumerate(DARK))
+    light, dark = (
+        "".join(f".c{i}{{--c:{value}}}" for i, value in enumerate(colours))
+        for colours in (LIGHT, DARK)
+    )
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

@@ -42,13 +42,7 @@ _PIXELS_SHOW = 20
 
 
 def write(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write the report of a run.
-
-    Parameters
-    ----------
-    run : :class:`Run`
-    path : the HTML file; it appears complete or not at all
-    """
+    """Write the report of a :class:`Run` to an HTML file, which appears complete or not at all."""
     write_whole(path, render(run))
 
 
@@ -58,14 +52,8 @@ def render(run: Run) -> bytes:
     for points, members, sheet_budget, gallery_budget in _DETAIL:
         shown = clusters(run, members, gallery_budget)
         deviations = [abs(bar.deviation) for cluster in shown for bar in cluster.bars]
-        content = _fill(
-            shared
-            | {
-                "map": scatter(run, points, sheet_budget),
-                "clusters": shown,
-                "widest": max(deviations, default=1.0),
-            }
-        )
+        shared |= {"clusters": shown, "widest": max(deviations, default=1.0)}
+        content = _fill(shared | {"map": scatter(run, points, sheet_budget)})
         if len(content) <= LIMIT:
             return content
     raise ValueError(
@@ -78,14 +66,15 @@ def _once(run: Run) -> dict[str, Any]:
     """All parts whose size does not depend on the detail."""
     estimator = run.estimator
     method = DETAILS.get(run.method)
-    defaults = type(estimator)().get_params(deep=False)
-    params = estimator.get_params(deep=False)
+    defaults, params = (
+        {name: text.setting(value) for name, value in one.get_params(deep=False).items()}
+        for one in (type(estimator)(), estimator)
+    )
     return {
         "run": run,
         "name": text.plain(run.name, 120),
         "command": text.plain(run.command, 2000),
         "title": type(estimator).__name__,
-        "method": run.method,
         "description": method.description if method else "",
         "n": run.X.shape[0],
         "p": run.X.shape[1],
@@ -94,7 +83,7 @@ def _once(run: Run) -> dict[str, Any]:
         "sure": SURE,
         "many": run.n_clusters > marks.MANY,
         "strength": float(np.median(run.strength)),
-        **_look(run),
+        "look": _look(run),
         "votes": NEIGHBORS if by_votes(estimator) else None,
         "findings": findings(run),
         "notes": [text.plain(note, 600) for note in run.notes],
@@ -105,10 +94,7 @@ def _once(run: Run) -> dict[str, Any]:
         "choice": getattr(estimator, "n_clusters_evidence_", None),
         "status": getattr(estimator, "status_", ""),
         "verdict": getattr(estimator, "verdict_", ""),
-        "params": [
-            (name, text.setting(value), text.setting(value) != text.setting(defaults.get(name)))
-            for name, value in sorted(params.items())
-        ],
+        "params": [(name, params[name], params[name] != defaults[name]) for name in sorted(params)],
         "found": _found(estimator),
         "versions": _versions(),
         "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -116,13 +102,11 @@ def _once(run: Run) -> dict[str, Any]:
     }
 
 
-def _look(run: Run) -> dict[str, Any]:
+def _look(run: Run) -> str:
     """How images are drawn: as ink on paper, and with or without visible pixels."""
     if run.image_shape is None:
-        return {"ink": False, "look": ""}
-    ink = run.darkroom.ink
-    smooth = max(run.image_shape[:2]) > _PIXELS_SHOW
-    return {"ink": ink, "look": " ink" * ink + " smooth" * smooth}
+        return ""
+    return " ink" * run.darkroom.ink + " smooth" * (max(run.image_shape[:2]) > _PIXELS_SHOW)
 
 
 def _found(estimator: Any) -> list[tuple[str, str]]:
@@ -158,26 +142,23 @@ def _fill(context: dict[str, Any]) -> bytes:
         raise ImportError(
             "The report needs jinja2, which is not installed: pip install 'klsnmf[report]'."
         ) from error
-    folder = files(__package__) / "templates"
-    style = (folder / "report.css").read_text(encoding="utf-8") + marks.stylesheet()
-    script = (folder / "report.js").read_text(encoding="utf-8")
+    style, script, html = (
+        (files(__package__) / "templates" / f"report.{kind}").read_text(encoding="utf-8")
+        for kind in ("css", "js", "html")
+    )
+    style += marks.stylesheet()
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    for name in ("number", "percent", "duration", "plural"):
-        environment.filters[name] = getattr(text, name)
-    environment.filters |= {"colour": marks.colour, "shape": marks.shape}
-    template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
-    page = template.render(
-        context,
-        style=style,
-        script=script,
-        policy=(
-            "default-src 'none'; img-src data:; "
-            f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-            "base-uri 'none'; form-action 'none'"
-        ),
+    filters = text.number, text.percent, text.duration, text.plural, marks.colour, marks.shape
+    environment.filters |= {each.__name__: each for each in filters}
+    template = environment.from_string(html)
+    policy = (
+        "default-src 'none'; img-src data:; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
     )
+    page = template.render(context, style=style, script=script, policy=policy)
     return page.encode("utf-8")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +15,22 @@ from ..core.types import Array
 
 Pixels = NDArray[np.uint8]
 
-#: Longest side of a picture in a gallery, and the least that still shows something.
+#: Longest side of a picture in a gallery and on a sheet, and the least that shows something.
 _LARGEST = 96
+_LARGEST_ON_SHEET = 32
 _SMALLEST = 8
 
 #: The colours of matrices: where there is nothing, and where there is most.
 _PAPER, _INK = np.array([255, 255, 255]), np.array([24, 62, 110])
 
 
-@dataclass(frozen=True)
-class Darkroom:
-    """How the images of a data set are developed.
+class Darkroom(NamedTuple):
+    """How the images of a data set are developed."""
 
-    Attributes
-    ----------
-    shape : (height, width) or (height, width, 3)
-    low, high : values that become black and white
-    ink : whether images are mostly empty, such as handwriting, and look best as ink on paper
-    """
-
-    shape: tuple[int, ...]
-    low: float
-    high: float
-    ink: bool
+    shape: tuple[int, ...]  # (height, width) or (height, width, 3)
+    low: float  # becomes black
+    high: float  # becomes white
+    ink: bool  # mostly empty, such as handwriting: they look best as ink on paper
 
     def develop(self, rows: Array) -> Pixels:  # (m, p) -> (m, *shape)
         return self._develop(rows, np.array(self.low), np.array(self.high))
@@ -77,18 +71,24 @@ def shrink(images: Pixels, longest: int) -> Pixels:  # (m, h, w) or (m, h, w, 3)
 
 def as_uris(images: Pixels, budget: int) -> list[str]:  # (m, h, w) or (m, h, w, 3)
     """Images as data URIs that together have about ``budget`` characters at most."""
-    longest = _LARGEST
+    return _within(budget, images, _LARGEST, lambda small: [data_uri(image) for image in small])[1]
+
+
+def _within(
+    budget: int, images: Pixels, longest: int, draw: Callable[[Pixels], list[str]]
+) -> tuple[Pixels, list[str]]:
+    """Images, smaller if need be, and what is drawn of them in about so many characters."""
+    longest = min(longest, max(images.shape[1:3]))
     while True:
-        uris = [data_uri(image) for image in shrink(images, longest)]
-        total = sum(map(len, uris))
-        longest = min(longest, max(images.shape[1:3]))
+        small = shrink(images, longest)
+        drawn = draw(small)
+        total = sum(map(len, drawn))
         if total <= budget or longest <= _SMALLEST:
-            return uris
+            return small, drawn
         longest = max(_SMALLEST, min(longest - 1, int(longest * np.sqrt(budget / total))))
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(NamedTuple):
     """Many small images as one, row after row."""
 
     uri: str
@@ -99,18 +99,17 @@ class Sheet:
 
 def sheet(images: Pixels, budget: int) -> Sheet:  # (m, h, w) or (m, h, w, 3)
     """A contact sheet of about ``budget`` characters at most."""
-    longest = min(32, max(images.shape[1:3]))
     columns = int(np.ceil(np.sqrt(len(images))))
-    while True:
-        small = shrink(images, longest)
-        height, width = small.shape[1:3]
-        missing = -len(small) % columns
-        full = np.concatenate([small, np.zeros((missing, *small.shape[1:]), np.uint8)])
-        grid = full.reshape(-1, columns, *small.shape[1:]).swapaxes(1, 2)
-        uri = data_uri(grid.reshape(-1, columns * width, *small.shape[3:]))
-        if len(uri) <= budget or longest <= _SMALLEST:
-            return Sheet(uri, columns, width, height)
-        longest = max(_SMALLEST, min(longest - 1, int(longest * np.sqrt(budget / len(uri)))))
+
+    def draw(small: Pixels) -> list[str]:
+        missing = np.zeros((-len(small) % columns, *small.shape[1:]), np.uint8)
+        grid = np.concatenate([small, missing]).reshape(-1, columns, *small.shape[1:])
+        rows = grid.swapaxes(1, 2)
+        return [data_uri(rows.reshape(-1, columns * small.shape[2], *small.shape[3:]))]
+
+    small, (uri,) = _within(budget, images, _LARGEST_ON_SHEET, draw)
+    height, width = small.shape[1:3]
+    return Sheet(uri, columns, width, height)
 
 
 def encode(pixels: Pixels) -> bytes:  # (h, w) or (h, w, 3)

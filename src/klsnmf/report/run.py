@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -62,30 +62,19 @@ class Run:
         messages: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> None:
-        _check_lengths(
-            X.shape,
-            {
-                "estimator.labels_": estimator.labels_,
-                "ids": ids,
-                "target": target,
-                "strength": strength,
-            },
-            features,
-            image_shape,
-        )
-        self.name = name
-        self.estimator = estimator
-        self.X = X
-        self.command = command
-        self.method = _method_of(estimator) if method is None else method
-        self.ids = [str(i) for i in range(1, X.shape[0] + 1)] if ids is None else ids
-        self.features = features
-        self.target = target
-        self.image_shape = image_shape
+        n, p = X.shape
+        by_sample = {"estimator.labels_": estimator.labels_, "ids": ids, "target": target}
+        _check_lengths(X, n, **by_sample, strength=strength)
+        pixels = None if image_shape is None else range(int(np.prod(image_shape)))
+        _check_lengths(X, p, features=features, image_shape=pixels)
+        self.name, self.estimator, self.X = name, estimator, X
+        self.command, self.seconds, self.messages, self.notes = command, seconds, messages, notes
+        self.features, self.target, self.image_shape = features, target, image_shape
+        if method is None:
+            method = next((key for key, kind in METHODS.items() if type(estimator) is kind), "")
+        self.method = method
+        self.ids = [str(i) for i in range(1, n + 1)] if ids is None else ids
         self.strength = strengths(estimator, X) if strength is None else strength
-        self.seconds = seconds
-        self.messages = messages
-        self.notes = notes
 
     @cached_property
     def labels(self) -> Labels:  # (n,)
@@ -129,6 +118,12 @@ class Run:
         which[known] = [place[name] for name in names]
         return ordered, which
 
+    def sums(self, V: Any) -> Any:  # (n, m) -> (k, m)
+        """The rows of each cluster added up."""
+        n = len(self.labels)
+        H = sparse.csr_array((np.ones(n), (self.labels, np.arange(n))), (self.n_clusters, n))
+        return H @ V
+
     def id_of(self, i: int) -> str:
         """The name of a sample as the page shows it; one without a visible name has its row."""
         name = plain(self.ids[i])
@@ -164,29 +159,13 @@ class Run:
         return np.where(known, X, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
-def _check_lengths(
-    shape: tuple[int, ...],
-    by_sample: Mapping[str, Any],
-    features: Sequence[str] | None,
-    image_shape: tuple[int, ...] | None,
-) -> None:
-    n, p = shape
-    lengths = {name: (len(part), n) for name, part in by_sample.items() if part is not None}
-    if features is not None:
-        lengths["features"] = (len(features), p)
-    if image_shape is not None:
-        lengths["image_shape"] = (int(np.prod(image_shape)), p)
-    for name, (found, expected) in lengths.items():
-        if found != expected:
+def _check_lengths(X: Matrix, expected: int, **parts: Any) -> None:
+    for name, part in parts.items():
+        if part is not None and len(part) != expected:
             raise ValueError(
-                f"{name} is for {found} entries, and X of shape {shape} has {expected}: "
+                f"{name} is for {len(part)} entries, and X of shape {X.shape} has {expected}: "
                 "all parts of a Run must describe the same samples and features."
             )
-
-
-def _method_of(estimator: Any) -> str:
-    """The name of its class among the methods; empty for others."""
-    return next((name for name, kind in METHODS.items() if type(estimator) is kind), "")
 
 
 def _natural(name: str) -> tuple[int, float, str]:

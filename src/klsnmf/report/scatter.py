@@ -9,8 +9,7 @@ It shows what the method saw: what is far apart for the one is not made near by 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -46,8 +45,7 @@ _FEWEST = 12
 _RULES = 0.5
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     x: float
     y: float
     id: str
@@ -55,8 +53,7 @@ class Point:
     label: str | None
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The points of a cluster, and where to write its number."""
 
     number: int
@@ -65,8 +62,7 @@ class Group:
     y: float
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(NamedTuple):
     groups: list[Group]
     kind: str  # what the plane is, in words
     source: str  # what it is drawn from, in words
@@ -80,8 +76,7 @@ class Map:
 def scatter(run: Run, most: int, budget: int) -> Map:
     """A map of about ``most`` samples; their pictures take about ``budget`` characters."""
     which = sample(run, most)
-    drawn = plane(run, which)
-    positions = drawn.positions
+    positions, kind, source = plane(run, which)
     low = positions.min(axis=0)
     extent = positions.max(axis=0) - low
     # One scale for both directions, and no more paper than is needed.
@@ -105,7 +100,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     if run.image_shape is not None:
         pictures = sheet(run.darkroom.develop(run.rows(which)), budget)
     numbered = len(groups) <= _NUMBERED
-    return Map(groups, drawn.kind, drawn.source, len(which), SIDE, height, pictures, numbered)
+    return Map(groups, kind, source, len(which), SIDE, height, pictures, numbered)
 
 
 def densest(points: Array) -> int:  # (m, 2)
@@ -130,8 +125,7 @@ def sample(run: Run, most: int) -> Labels:
     return np.concatenate(chosen)
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(NamedTuple):
     positions: Array  # (m, 2)
     kind: str  # what the plane is, in words
     source: str  # what it is drawn from, in words
@@ -201,20 +195,16 @@ def _components(run: Run, rows: Matrix) -> Array:
     count = min(_COMPONENTS, rows.shape[0] - 1, rows.shape[1])
     if count < 1:
         return np.zeros((rows.shape[0], 1))
+    solver: Any = PCA(count, random_state=0)
+    if run.kernel_only:
+        solver = KernelPCA(count, kernel="precomputed", random_state=0)
+    elif sparse.issparse(rows):
+        count = min(count, min(rows.shape) - 1)
+        if count < 1:
+            return rows.toarray()
+        solver = TruncatedSVD(count, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples that are all alike
-        if run.kernel_only:
-            solver = KernelPCA(count, kernel="precomputed", random_state=0)
-            return _finite(solver.fit_transform(rows))
-        if sparse.issparse(rows):
-            count = min(count, min(rows.shape) - 1)
-            if count < 1:
-                return rows.toarray()
-            return _finite(TruncatedSVD(count, random_state=0).fit_transform(rows))
-        return _finite(PCA(count, random_state=0).fit_transform(rows))
-
-
-def _finite(Z: Array) -> Array:
-    Z = np.nan_to_num(np.asarray(Z, dtype=np.float64))
+        Z = np.nan_to_num(np.asarray(solver.fit_transform(rows), dtype=np.float64))
     size = np.abs(Z).max(initial=0)
     return Z / size if size > 0 else Z

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .pictures import shaded
 from .run import Run
@@ -14,8 +13,7 @@ from .run import Run
 _SIDE = 320
 
 
-@dataclass(frozen=True)
-class Similarity:
+class Similarity(NamedTuple):
     uri: str
     shown: int
     bounds: list[tuple[int, float, float]]  # cluster, first and last place, as shares of a side
@@ -31,9 +29,7 @@ def similarity(run: Run) -> Similarity | None:
     total = float(W.sum(axis=0) @ G.sum(axis=0))
     if not np.isfinite(total) or total <= 0:
         return None
-    n = len(run.labels)
-    H = sparse.csr_array((np.ones(n), (run.labels, np.arange(n))), (run.n_clusters, n))
-    within = float(np.sum((H @ W) * (H @ G)) / total)
+    within = float(np.sum(run.sums(W) * run.sums(G)) / total)
 
     order = np.lexsort((-run.strength, run.labels))
     places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)
