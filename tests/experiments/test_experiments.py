@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 from klsnmf import METHODS, __version__
+from klsnmf.cli.commands import klsnmf
 from klsnmf.cli.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
 from klsnmf.experiments import (
@@ -584,9 +585,9 @@ def test_foreign_rows_of_any_table_are_refused_before_the_work(whole, tmp_path):
     cell = Cell("jaffe", 2, 0, "KMeans", ())
     store.write(cell, [dataclasses.replace(row, set="jaffe", method="KMeans", version="0.0.9")])
     some = ["--quick", "--column", "KMeans", "-N", "2", "--out", str(tmp_path)]
-    done = CliRunner().invoke(reproduce, some)
+    done = CliRunner().invoke(klsnmf, ["reproduce", *some])
     assert done.exit_code == 1
-    assert "version 0.0.9" in done.output
+    assert "version 0.0.9" in done.stderr
     assert not list((tmp_path / "rows").glob("quick*"))
 
 
