@@ -18,7 +18,7 @@ from klsnmf.solve import checkpoint
 
 from .helpers import blobs
 
-STOPS = 12
+STOPS = 6
 
 
 def attempt(file, first, disturbed):

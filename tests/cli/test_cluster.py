@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import threading
@@ -146,12 +147,10 @@ def test_a_command_as_the_shell_starts_it(samples, folder):
     line = json.loads(Path("my data-clusters/result.json").read_text())["command"]
     before = Path("my data-clusters/labels.csv").read_bytes()
     Path("my data-clusters/labels.csv").unlink()
-    subprocess.run(line, shell=True, check=True, capture_output=True, env=_with_commands())
+    program, *arguments = shlex.split(line)
+    assert program == "klsnmf"
+    run(*arguments)
     assert Path("my data-clusters/labels.csv").read_bytes() == before
-
-
-def _with_commands():
-    return os.environ | {"PATH": f"{Path(sys.prefix, 'bin')}{os.pathsep}{os.environ['PATH']}"}
 
 
 @pytest.mark.parametrize("method", METHODS)

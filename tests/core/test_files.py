@@ -192,7 +192,7 @@ def test_damage_is_always_told_in_the_same_way(tmp_path):
     for save in (np.savez, np.savez_compressed):
         save(file, **arrays)
         content = np.frombuffer(file.read_bytes(), np.uint8)
-        for _ in range(400):
+        for _ in range(150):
             damaged = content.copy()
             at = rng.integers(0, len(content), rng.integers(1, 4))
             damaged[at] = rng.integers(0, 256, len(at))

@@ -32,7 +32,7 @@ pytest.importorskip("array_api_compat", reason="array-api-compat is not installe
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 AWAY = xp.Device("device1")
-QUICK = {"n_init": 3, "max_iter": 60, "random_state": 0}
+QUICK = {"n_init": 2, "max_iter": 30, "random_state": 0}
 IRIS = load_iris().data
 
 
@@ -80,15 +80,24 @@ DENSE = {
 }
 
 
-@pytest.mark.parametrize("solver", ["paper", "soft", "exact", "auto"])
-@pytest.mark.parametrize("kernel", DENSE)
+# Each kernel and each solver: the one makes a matrix, and the other sees nothing else of it.
+@pytest.mark.parametrize(
+    ("kernel", "solver"),
+    [
+        ("rbf", "paper"),
+        ("rbf", "soft"),
+        ("rbf", "exact"),
+        *((kernel, "auto") for kernel in DENSE),
+    ],
+)
 def test_dense_kernels_as_on_the_host(kernel, solver):
     model = KLSNMF(3, solver=solver, **DENSE[kernel], **QUICK)
     assert_same(clone(model).fit(away(IRIS)), model.fit(IRIS), IRIS)
 
 
-@pytest.mark.parametrize("solver", ["soft", "exact", "auto"])
-@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+@pytest.mark.parametrize(
+    ("kernel", "solver"), [("linear", "soft"), ("linear", "exact"), ("cosine", "auto")]
+)
 def test_kernels_of_both_signs(kernel, solver):
     X = signed_samples()
     model = KLSNMF(3, kernel=kernel, solver=solver, **QUICK)
@@ -248,7 +257,7 @@ def test_unusable_numbers(X, match):
         KLSNMF(3).fit(away(X))
 
 
-@pytest.mark.parametrize("kernel", ["self-tuning", "rbf", "cosine"])
+@pytest.mark.parametrize("kernel", ["self-tuning", "cosine"])
 @pytest.mark.parametrize(("fitted", "new"), [("float32", "float64"), ("float64", "float32")])
 def test_new_samples_of_another_type(kernel, fitted, new):
     X = IRIS + 1
@@ -420,9 +429,11 @@ from sklearn.utils import estimator_checks
 from klsnmf import KLSNMF
 warnings.simplefilter("ignore")
 model = KLSNMF(3, n_init=2, max_iter=30)
+asked = [check for _, check in estimator_checks.estimator_checks_generator(model)
+         if "array_api" in check.func.__name__]
+estimator_checks.estimator_checks_generator = lambda *_, **__: [(model, each) for each in asked]
 results = estimator_checks.check_estimator(model, on_fail=None, on_skip=None)
-print(json.dumps([[r["check_name"], r["status"], str(r["exception"])] for r in results
-                  if "array_api" in r["check_name"]]))
+print(json.dumps([[r["check_name"], r["status"], str(r["exception"])] for r in results]))
 """
 
 

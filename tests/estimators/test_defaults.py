@@ -28,7 +28,7 @@ from klsnmf.solve.starts import starts
 
 from ..naive import mixing as naive
 
-SEEDS = range(8)
+SEEDS = range(3)
 
 
 #: Accuracies that the defaults must reach on real data, arrays as they are stored.
@@ -109,7 +109,7 @@ def test_long_spirals_take_as_many_steps_as_they_need(seed):
     assert accuracy(y, model.labels_) > 0.98
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_scale_and_translation_change_nothing(seed):
     X, _ = make_blobs(150, centers=4, n_features=5, random_state=seed)
     plain = labels_of(X, 4, seed)
@@ -120,7 +120,7 @@ def test_scale_and_translation_change_nothing(seed):
     np.testing.assert_array_equal(labels_of(5 * X + 2, 4, seed, kernel="rbf"), rbf)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_coordinates_moved_away_from_zero_are_no_amounts(seed):
     """The trap: standard units of many features, plus a constant, were scaled to length 1."""
     X, _ = make_blobs(150, centers=4, n_features=30, random_state=seed)
@@ -132,7 +132,7 @@ def test_coordinates_moved_away_from_zero_are_no_amounts(seed):
     np.testing.assert_array_equal(moved.labels_, plain.labels_)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_amounts_are_told_apart_by_their_proportions(seed):
     rng = np.random.default_rng(seed)
     y = np.arange(120) % 3
@@ -157,7 +157,7 @@ def test_rows_are_scaled_where_x_holds_amounts():
         assert KLSNMF(2, row_norm=row_norm).fit(X).row_norm_ == row_norm
 
 
-@pytest.mark.parametrize("seed", SEEDS[:4])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_duplicates_share_a_cluster_and_an_isolated_sample_gets_one(seed):
     X, y = make_blobs(120, centers=10 * np.eye(3, 4), random_state=seed)
     far = X[:1] + 1e3
@@ -170,8 +170,8 @@ def test_duplicates_share_a_cluster_and_an_isolated_sample_gets_one(seed):
 
 
 @pytest.mark.parametrize("lam", ["auto", 0.0])
-@pytest.mark.parametrize("distance", [50, 300, 1e3, 1e5])
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("distance", [50, 1e3, 1e5])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_a_sample_far_away_goes_with_the_nearest(seed, distance, lam):
     """The trap: it is like no cluster, and the local term alone chose one of them."""
     X, _ = make_blobs(150, centers=10 * np.eye(3, 4), random_state=seed)
@@ -194,8 +194,8 @@ def test_a_kernel_matrix_places_a_stranger_by_its_largest_entry():
 
 @pytest.mark.filterwarnings("ignore:.*before it converged")
 @pytest.mark.filterwarnings("ignore:.*clusters have samples")
-@pytest.mark.parametrize("p", [3, 5, 8])
-@pytest.mark.parametrize("seed", SEEDS[:4])
+@pytest.mark.parametrize("p", [3, 8])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_data_of_few_distinct_values(seed, p):
     """Many samples are the same, and many neighbours equally far."""
     rng = np.random.default_rng(seed)
@@ -270,8 +270,7 @@ def test_planted_clusters_of_many_samples(monkeypatch, shape, seed):
 
 
 @pytest.mark.filterwarnings("ignore:.*before it converged")
-@pytest.mark.parametrize("k", [3, 10])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("k", "dtype"), [(3, np.float64), (10, np.float32)])
 def test_many_samples_in_more_pieces_than_clusters(k, dtype):
     """The trap: what is cut off a product leaves row sums near zero, and eigenvectors overflow."""
     rng = np.random.default_rng(0)
@@ -365,8 +364,8 @@ def test_the_status_of_a_screened_start_is_not_kept():
 # ---------------------------------------------------------------------------- how many clusters
 
 
-@pytest.mark.parametrize("k", [2, 3, 6, 12])
-@pytest.mark.parametrize("seed", SEEDS[:4])
+@pytest.mark.parametrize("k", [2, 3, 12])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_the_number_of_clear_clusters_is_found(k, seed):
     X, y = make_blobs(40 * k, centers=12 * np.eye(k, 15), cluster_std=1.0, random_state=seed)
     model = KLSNMF("auto", random_state=seed).fit(X)
@@ -379,7 +378,7 @@ def test_the_number_of_clear_clusters_is_found(k, seed):
     assert (np.diff(evidence.eigenvalues) <= 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS[:5])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_pieces_far_apart_are_counted(seed):
     # Gaps between the eigenvalues within a cluster are wider here than the one that counts.
     X, _ = make_blobs(300, centers=[[0, 0], [100, 100], [0, 100]], random_state=seed)
@@ -413,7 +412,7 @@ def test_few_samples_have_few_clusters(n):
     assert len(np.unique(model.labels_)) <= model.n_clusters_
 
 
-@pytest.mark.parametrize("seed", SEEDS[:4])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_samples_far_away_are_no_clusters_of_their_own(seed):
     X, y = make_blobs(150, centers=10 * np.eye(3, 4), random_state=seed)
     far = np.concatenate([X[:1] + 300, X[:2] - 200])
@@ -463,9 +462,9 @@ def test_one_kernel_in_a_list_is_that_kernel_exactly(kernel):
     np.testing.assert_array_equal(alone.kernel_weights_, [1.0])
 
 
-@pytest.mark.parametrize("dims", [3, 10, 200])
+@pytest.mark.parametrize("dims", [3, 200])
 @pytest.mark.parametrize("informative", ["self-tuning", "rbf"])
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_a_kernel_of_noise_is_dropped(seed, informative, dims):
     X, y = clear(seed)
     model = KLSNMF(3, kernel=[informative, noise_kernel(seed, dims)], random_state=seed).fit(X)
@@ -474,7 +473,7 @@ def test_a_kernel_of_noise_is_dropped(seed, informative, dims):
     assert accuracy(y, model.labels_) > 0.98
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_the_informative_of_two_kernels_weighs_more(seed):
     X, y = clear(seed)
     blurred = np.random.default_rng(seed).normal(size=X.shape) * 6
@@ -515,7 +514,7 @@ def test_several_kernels_and_one_cluster():
 
 
 @pytest.mark.parametrize("factor", [1e200, 1e-200])
-@pytest.mark.parametrize("kernel", [["rbf"], ["self-tuning", "rbf"]])
+@pytest.mark.parametrize("kernel", [["self-tuning", "rbf"]])
 def test_several_kernels_of_huge_and_tiny_data(kernel, factor):
     X, y = clear(0)
     model = KLSNMF(3, kernel=kernel, random_state=0).fit(factor * X)

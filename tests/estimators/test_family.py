@@ -351,7 +351,7 @@ def test_nmf_is_that_of_scikit_learn_iterate_by_iterate(steps, form):
     assert unit.objective_ == pytest.approx(mine.objective_)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_planted_matrix_is_recovered_from_two_thirds_of_its_entries(seed):
     rng = np.random.default_rng(seed)
     truth = rng.random((80, 4)) @ rng.random((4, 40))

@@ -15,7 +15,14 @@ from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, KernelKMeans, SemiNMF
 from klsnmf.metrics import accuracy
 
 from ..helpers import blobs
-from .test_reliability import CONTAINERS, NOT_NUMBERS, contained, degenerate, fit_or_refusal
+from .test_reliability import (
+    AS_THEY_ARE,
+    CONVERTED,
+    NOT_NUMBERS,
+    contained,
+    degenerate,
+    fit_or_refusal,
+)
 
 # Whether a short fit has converged, with samples in all clusters, matters in some tests only.
 pytestmark = [
@@ -477,9 +484,15 @@ def test_with_tolerance_zero_all_iterations_are_what_was_asked_for(method):
 # ---------------------------------------------------------------------- 13: containers
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@each_model
+@pytest.mark.parametrize(
+    ("model", "container"),
+    [
+        *((model, container) for model in MODELS for container in AS_THEY_ARE),
+        *((model, container) for model in ("WNMF", "KNMF") for container in CONVERTED),
+    ],
+)
 def test_the_container_does_not_matter(model, container, tmp_path):
+    model = MODELS[model]
     X = np.rint(10 * blobs(40, 3, 6, 0)[0])  # whole numbers, the same in every type
     X[X < 10] = 0
     other = contained(X, container, tmp_path)

@@ -47,7 +47,7 @@ each_solver = pytest.mark.parametrize("solver", SOLVERS)
 each_method = pytest.mark.parametrize("method", [KLSNMF, LSNMF])
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(params=range(2))
 def seed(request):
     return request.param
 
@@ -205,7 +205,6 @@ def degenerate(kind, seed):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("row_norm", ["l2", None])
 @pytest.mark.parametrize(
     "kind",
     [
@@ -220,8 +219,8 @@ def degenerate(kind, seed):
     ],
 )
 @each_model
-def test_degenerate_samples(model, kind, row_norm):
-    for seed in range(2):
+def test_degenerate_samples(model, kind):
+    for seed, row_norm in enumerate(["l2", None]):
         X = degenerate(kind, seed)
         found = fitted(model, X, row_norm=row_norm, random_state=seed, max_iter=100)
         assert_valid(found, len(X))
@@ -252,7 +251,7 @@ def test_zero_rows_are_not_blamed_on_lam():
     assert_valid(fitted(LSNMF(2), X, lam=1e-9, max_iter=100), 40)
 
 
-@pytest.mark.parametrize("own", [1.0, 0.0])
+@pytest.mark.parametrize(("own", "seed"), [(1.0, 0), (0.0, 1)])
 @pytest.mark.parametrize("as_sparse", [True, False])
 @pytest.mark.parametrize("diffusion", [0, 2])
 @each_solver
@@ -544,7 +543,7 @@ def assert_advice_is_good(model, X, lam):
 def test_a_lam_too_large_is_named_with_one_that_is_not(solver, kernel, seed):
     X, _ = blobs(50, 3, 6, seed)
     model = KLSNMF(3, kernel=kernel, solver=solver, random_state=seed)
-    assert_advice_is_good(model, X, [1e3, 1e6, 1e12][seed])
+    assert_advice_is_good(model, X, [1e3, 1e12][seed])
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "self-tuning"])
@@ -640,8 +639,11 @@ def assert_permuted_alike(model, X, init, seed):
     assert permuted.lam_ == pytest.approx(plain.lam_, rel=1e-9)
 
 
-@pytest.mark.parametrize("diffusion", [0, 4])
-@pytest.mark.parametrize("kernel", KERNELS)
+# Diffusion makes another matrix of that of the kernel, whichever it is: sparse or dense.
+@pytest.mark.parametrize(
+    ("kernel", "diffusion"),
+    [*((kernel, 0) for kernel in KERNELS), ("self-tuning", 4), ("linear", 4)],
+)
 @each_solver
 def test_permuted_samples_give_a_permuted_result(solver, kernel, diffusion, seed):
     X, _ = blobs(50, 3, 6, seed)
@@ -719,16 +721,15 @@ def contained(X, container, folder):
     return getattr(sparse, container)(X)
 
 
-CONTAINERS = [
-    "read-only memmap",
-    "Fortran order",
-    "every other row",
+#: These come to the methods as they are.
+AS_THEY_ARE = ["read-only memmap", "Fortran order", "every other row", "csr_array"]
+#: These become one of those before a method sees them, in the same way for all.
+CONVERTED = [
     "list",
     "pandas",
     "polars",
     "integers",
     "objects",
-    "csr_array",
     "csr_matrix",
     "csc_matrix",
     "coo_array",
@@ -736,9 +737,15 @@ CONTAINERS = [
 ]
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@each_model
+@pytest.mark.parametrize(
+    ("model", "container"),
+    [
+        *((model, container) for model in MODELS for container in AS_THEY_ARE),
+        *((model, container) for model in ("self-tuning", "LSNMF") for container in CONVERTED),
+    ],
+)
 def test_the_container_does_not_matter(model, container, tmp_path):
+    model = MODELS[model]
     for row_norm in ("l2", None):
         X = np.rint(10 * blobs(40, 3, 6, 0)[0])  # whole numbers, the same in every type
         X[X < 10] = 0

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from functools import partial
 from pathlib import Path
 
@@ -22,11 +23,12 @@ import pytest
 from click.testing import CliRunner
 
 from klsnmf import METHODS, __version__
+from klsnmf.cli.commands import klsnmf
 from klsnmf.cli.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
 from klsnmf.experiments import claims, convergence, cost, pages, protocol, tables
 from klsnmf.experiments.figures import draw_convergence, draw_graph_weights
-from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Table, Trial, cells
+from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
 from klsnmf.experiments.rows import ForeignRowsError, Row, Store
 from klsnmf.experiments.runner import run, store_of
@@ -34,25 +36,7 @@ from klsnmf.experiments.selection import by_lam, by_radius, choose, difference, 
 from klsnmf.experiments.subsets import classes_of, identity, samples, width
 from klsnmf.experiments.work import run_cell
 
-KMEANS = Trial("KMeans", "kmeans", "plain", fixed={"n_init": 1}, rows="stored")
-SMALL = Table(
-    "small",
-    "A small table",
-    "digits",
-    (2, 3),
-    (
-        KMEANS,
-        Trial("WNMF", "wnmf", fixed={"n_init": 1, "max_iter": 5}, readings=("argmax", "kmeans")),
-        Trial(
-            "KLS-NMF",
-            "kls-nmf",
-            grid={"radius": (0.1, 1.0), "lam": (0.001, 0.1)},
-            beside=(0.0,),
-            fixed={"kernel": "rbf", "n_neighbors": None, "n_init": 2, "max_iter": 4},
-        ),
-    ),
-    subsets=2,
-)
+from .small_table import KMEANS, SMALL
 
 
 def without_times(rows: list[Row]) -> set[Row]:
@@ -153,6 +137,21 @@ def test_a_cell_has_a_row_for_each_lam_and_each_reading():
 # ---------------------------------------------------------------------- the runner
 
 
+class Here(Executor):
+    """Works in this process, where everything is imported already."""
+
+    def submit(self, function, /, *arguments, **options):
+        done = Future()
+        done.set_result(function(*arguments, **options))
+        return done
+
+
+@pytest.fixture
+def no_processes(monkeypatch) -> None:
+    """For what does not depend on where cells are worked out."""
+    monkeypatch.setattr(runner, "_pool", lambda processes: Here())
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
     """The folder of a run that nothing disturbed."""
@@ -179,7 +178,7 @@ def test_a_second_run_has_nothing_to_do(whole):
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_a_run_of_some_columns_is_completed_by_the_next(whole, tmp_path):
+def test_a_run_of_some_columns_is_completed_by_the_next(whole, tmp_path, no_processes):
     run(SMALL, tmp_path, processes=1, columns=["KMeans"], sizes=[3])
     found = store_of(SMALL, tmp_path, None).rows()
     assert {(one.method, one.N) for one in found} == {("KMeans", 3)}
@@ -198,29 +197,30 @@ PROGRAM = """
 from pathlib import Path
 import sys
 from klsnmf.experiments.runner import run
-from tests.experiments.test_experiments import SMALL
+from tests.experiments.small_table import SMALL
 if __name__ == "__main__":
-    run(SMALL, Path(sys.argv[1]), processes=2, report=lambda p: print(p.done, flush=True))
+    processes = int(sys.argv[2])
+    run(SMALL, Path(sys.argv[1]), processes=processes, report=lambda p: print(p.done, flush=True))
 """
 
 
-def start(tmp_path: Path, folder: Path) -> subprocess.Popen[str]:
+def start(tmp_path: Path, folder: Path, processes: int) -> subprocess.Popen[str]:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.Popen(
-        [sys.executable, str(program), str(folder)],
+        [sys.executable, str(program), str(folder), str(processes)],
         stdout=subprocess.PIPE,
         env=environment,
         text=True,
     )
 
 
-def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_path):
+def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_path, no_processes):
     folder = tmp_path / "killed"
     chance = random.Random()
-    for _ in range(3):
-        process = start(tmp_path, folder)
+    for processes in (1, 2):
+        process = start(tmp_path, folder, processes)
         assert process.stdout is not None
         for _ in range(chance.randint(1, 3)):
             process.stdout.readline()
@@ -236,7 +236,7 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_pat
 
 def test_two_runs_share_a_folder(whole, tmp_path):
     folder = tmp_path / "shared"
-    both = [start(tmp_path, folder) for _ in range(2)]
+    both = [start(tmp_path, folder, processes=1) for _ in range(2)]
     for process in both:
         process.communicate()
         assert process.returncode == 0
@@ -245,8 +245,8 @@ def test_two_runs_share_a_folder(whole, tmp_path):
     )
 
 
-def test_a_full_disk_leaves_earlier_rows_as_they_are(whole, tmp_path, monkeypatch):
-    run(SMALL, tmp_path, processes=1, sizes=[2])
+def test_a_full_disk_leaves_earlier_rows_as_they_are(tmp_path, monkeypatch, no_processes):
+    run(SMALL, tmp_path, processes=1, sizes=[2], columns=["KMeans"])
     before = {path: path.read_bytes() for path in (tmp_path / "rows").glob("*")}
 
     def full(file: int) -> None:
@@ -545,8 +545,10 @@ def test_the_command_writes_tables_figures_and_claims(tmp_path):
     for name in ("figures/parameters.png", "figures/samples-digits.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     before = (tmp_path / "tables" / "quick.csv").read_bytes()
-    again = command("--quick", "--out", tmp_path, "--no-run", "--quiet")
-    assert (again.returncode, again.stderr) == (0, "")
+    again = CliRunner().invoke(
+        reproduce, ["--quick", "--out", str(tmp_path), "--no-run", "--no-figures", "--quiet"]
+    )
+    assert (again.exit_code, again.stderr) == (0, "")
     assert (tmp_path / "tables" / "quick.csv").read_bytes() == before
 
 
@@ -557,7 +559,7 @@ def test_a_missing_set_is_named_with_what_to_do(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_rest_goes_on_when_a_set_is_missing(tmp_path, monkeypatch):
+def test_the_rest_goes_on_when_a_set_is_missing(tmp_path, monkeypatch, no_processes):
     monkeypatch.setattr(protocol, "TABLES", {"jaffe": TABLES["jaffe"], "small": SMALL})
     monkeypatch.setitem(pages.TABLES, "small", SMALL)
     out = tmp_path / "out"
@@ -576,8 +578,9 @@ def test_foreign_rows_of_any_table_are_refused_before_the_work(whole, tmp_path):
     (row, *_) = store_of(SMALL, whole, None).rows()
     cell = Cell("jaffe", 2, 0, "KMeans", ())
     store.write(cell, [dataclasses.replace(row, set="jaffe", method="KMeans", version="0.0.9")])
-    done = command("--quick", "--column", "KMeans", "-N", 2, "--out", tmp_path)
-    assert done.returncode == 1
+    some = ["--quick", "--column", "KMeans", "-N", "2", "--out", str(tmp_path)]
+    done = CliRunner().invoke(klsnmf, ["reproduce", *some])
+    assert done.exit_code == 1
     assert "version 0.0.9" in done.stderr
     assert not list((tmp_path / "rows").glob("quick*"))
 
@@ -602,9 +605,9 @@ def test_pages_are_about_the_whole_folder_and_need_no_data(whole, tmp_path, monk
     ],
 )
 def test_what_is_not_understood_is_named(tmp_path, arguments, said):
-    done = command(*arguments, "--out", tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr
+    done = CliRunner().invoke(reproduce, [*arguments, "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
 
 
 def test_ctrl_c_keeps_what_is_done_and_shows_no_traceback(tmp_path):

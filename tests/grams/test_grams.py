@@ -45,14 +45,23 @@ class GramContract:
     def dtype(self, request):
         return request.param
 
-    @pytest.fixture(params=["nonnegative", "signed", "constant diagonal"])
-    def K(self, request, dtype):
-        rng = np.random.default_rng(len(request.param))
+    @pytest.fixture(
+        params=[
+            ("nonnegative", np.float64),
+            ("signed", np.float32),
+            ("signed", np.float64),
+            ("constant diagonal", np.float32),
+        ],
+        ids=lambda param: f"{param[0]}-{param[1].__name__}",
+    )
+    def K(self, request):
+        kind, dtype = request.param
+        rng = np.random.default_rng(len(kind))
         K = rng.random((13, 13)) * (rng.random((13, 13)) < 0.5)
-        if request.param == "signed":
+        if kind == "signed":
             K -= 0.5 * (rng.random((13, 13)) < 0.5)
         K = K + K.T
-        if request.param == "constant diagonal":
+        if kind == "constant diagonal":
             np.fill_diagonal(K, 2)
         return K.astype(dtype)
 

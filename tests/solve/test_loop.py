@@ -33,7 +33,7 @@ def some_starts(n, k, count, seed=0):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_a_batch_is_its_fits_one_by_one(model, seed):
     """Fits that end early change places in the batch; nothing of that shows."""
     K, lams = kernel(seed), [0.0, 1e-4, 1e-3, 1e-2, 0.05]
@@ -83,7 +83,7 @@ def test_history_is_what_happened():
 
 @pytest.mark.parametrize("model", [free, exact])
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.0, 0.001, 0.1, 10.0]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_objective_never_rises(model, seed, lam):
     (solution,) = solve(
         [model(kernel(seed), lam=lam)], some_starts(30, 3, 1, seed), max_iter=60, tol=0
@@ -93,7 +93,7 @@ def test_the_objective_never_rises(model, seed, lam):
 
 
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.0, 0.001, 0.02]))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_the_limit_satisfies_the_kkt_conditions(seed, lam):
     """eq_fixed_W and eq_fix_cond_1: gradients vanish where factors do not."""
     rng = np.random.default_rng(seed)
