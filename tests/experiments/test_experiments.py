@@ -26,7 +26,7 @@ from klsnmf import METHODS, __version__
 from klsnmf.cli.commands import klsnmf
 from klsnmf.cli.reproduce import reproduce
 from klsnmf.datasets.registry import REGISTRY
-from klsnmf.experiments import claims, convergence, cost, pages, protocol, tables
+from klsnmf.experiments import claims, convergence, cost, pages, protocol, runner, tables
 from klsnmf.experiments.figures import draw_convergence, draw_graph_weights
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
