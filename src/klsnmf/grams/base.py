@@ -32,20 +32,12 @@ _TOGETHER = 64
 
 
 class Operator(ABC):
-    """A matrix of shape (rows, columns) that can be multiplied with a stack.
-
-    Attributes
-    ----------
-    shape : (int, int)
-    dtype : numpy dtype of the factors that go with it
-    order : "F" or "C", the memory order of each fit's (rows, k) block
-    flops : operations of one product with one column, to choose the number of threads
-    """
+    """A matrix of shape (rows, columns) that can be multiplied with a stack."""
 
     shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    order: str
-    flops: float
+    dtype: np.dtype[Any]  # of the factors that go with it
+    order: str  # "F" or "C", the memory order of each fit's (rows, k) block
+    flops: float  # operations of one product with one column, to choose the number of threads
 
     @abstractmethod
     def multiply(self, V: Array, out: Array) -> None:
@@ -147,19 +139,13 @@ class Weights(Operator):
 class Gram(Operator):
     """A symmetric kernel matrix K.
 
-    A new kind of Gram gives the abstract methods and the attributes below; everything
+    A new kind of Gram gives the abstract methods, ``order`` and the attributes below; everything
     else follows from them.
-
-    Attributes
-    ----------
-    diagonal : (n,) array, the squared length of each sample in kernel space
-    largest : the largest |K_ij|, or a bound of it
-    nonnegative : whether no entry of K is below zero
     """
 
-    diagonal: Array
-    largest: float
-    nonnegative: bool
+    diagonal: Array  # (n,), the squared length of each sample in kernel space
+    largest: float  # the largest |K_ij|, or a bound of it
+    nonnegative: bool  # whether no entry of K is below zero
 
     def __init__(self, diagonal: Array, flops: float, largest: float, nonnegative: bool) -> None:
         n = diagonal.shape[0]

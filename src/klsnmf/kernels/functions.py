@@ -37,24 +37,16 @@ def _never(tiny: float) -> float:
 class Kernel:
     """A named kernel: how a pair is measured, and what becomes of the measure.
 
-    Attributes
-    ----------
-    profile : a function of the scaled squared distance, or of the inner product, which it may
-        overwrite
-    radii : "each" if every sample has its own radius, "one" if there is one for all, None for a
-        kernel of inner products
-    unit_length : whether samples are scaled to length 1 first
-    linear : whether it is the inner product itself
-    never_negative : whether no value is below zero, whatever the samples
-    end : for kernels of distances that decay fast, the scaled squared distance at which the
-        profile is √tiny, given the smallest number of full precision
+    ``profile`` is a function of the scaled squared distance, or of the inner product, which it may
+    overwrite. ``end`` is for kernels of distances that decay fast: the scaled squared distance at
+    which the profile is √tiny, given the smallest number of full precision.
     """
 
     profile: Callable[..., Array]
-    radii: str | None = None
-    unit_length: bool = False
-    linear: bool = False
-    never_negative: bool = True
+    radii: str | None = None  # "each" sample has its own, "one" for all, None for inner products
+    unit_length: bool = False  # whether samples are scaled to length 1 first
+    linear: bool = False  # whether it is the inner product itself
+    never_negative: bool = True  # whether no value is below zero, whatever the samples
     end: Callable[[float], float] = _never
 
     @property

@@ -45,13 +45,7 @@ _SHARPNESS = 4
 
 
 class Mixture:
-    """Some kernels on the same samples, to be summed with weights that can be learned.
-
-    Parameters
-    ----------
-    views : the kernels
-    k : the number of clusters
-    """
+    """Some kernels on the same samples, to be summed with weights that k clusters teach."""
 
     def __init__(self, views: Sequence[View], k: int, rng: np.random.RandomState) -> None:
         self.views = views

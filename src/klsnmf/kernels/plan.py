@@ -41,24 +41,14 @@ BYTES_PER_NEIGHBOR = 120
 
 @dataclass(frozen=True)
 class Plan:
-    """How a kernel matrix is held, how neighbours are found, and why.
+    """How a kernel matrix is held, how neighbours are found, and why."""
 
-    Attributes
-    ----------
-    gram : "dense", "tiled", "low-rank", "sparse", "distributed", or "blocks" on a device
-    approximate : whether neighbours are found approximately
-    by_workers : whether workers find them
-    reasons : sentences for the user
-    max_memory : gigabytes that what is held of the matrix may take; None without a limit
-    exact : whether the low rank is that of the samples, and nothing is approximated
-    """
-
-    gram: str
-    approximate: bool
-    by_workers: bool
-    reasons: tuple[str, ...]
-    max_memory: float | None = None
-    exact: bool = False
+    gram: str  # "dense", "tiled", "low-rank", "sparse", "distributed", or "blocks" on a device
+    approximate: bool  # whether neighbours are found approximately
+    by_workers: bool  # whether workers find them
+    reasons: tuple[str, ...]  # sentences for the user
+    max_memory: float | None = None  # gigabytes that what is held of it may take
+    exact: bool = False  # whether the low rank is that of the samples: nothing is approximated
 
 
 def make_plan(

@@ -78,38 +78,22 @@ class Similarity(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """A similarity as a fit sees it: with the matrices K, which are not kept.
+    """A similarity as a fit sees it: with the matrices K, which are not kept."""
 
-    Attributes
-    ----------
-    base : the Gram that starts come from
-    K : the Gram to factorize
-    kernel : the similarity, for new samples
-    """
-
-    base: Gram
-    K: Gram
-    kernel: Similarity
+    base: Gram  # that starts come from
+    K: Gram  # to factorize
+    kernel: Similarity  # for new samples
 
 
 @dataclass(frozen=True)
 class FittedKernel(Similarity):
-    """A kernel with its width, on the samples it was fitted to.
-
-    Attributes
-    ----------
-    X : (n, p) samples
-    r : (n,) array, the radius of each sample
-    n_neighbors : how many neighbours are kept, None for all
-    reach : (n,) array, the squared distance of each sample to the last neighbour it keeps
-    width : what the user knows as the width: σ, each sample's radius, or None
-    """
+    """A kernel with its width, on the samples it was fitted to."""
 
     kernel: str | KernelFunction
-    X: Matrix
-    r: Array
-    n_neighbors: int | None
-    reach: Array
+    X: Matrix  # (n, p)
+    r: Array  # (n,), the radius of each sample
+    n_neighbors: int | None  # how many are kept, None for all
+    reach: Array  # (n,), the squared distance of each sample to the last neighbour it keeps
     width: Any = None
 
     @property
@@ -159,13 +143,9 @@ class PrecomputedKernel(Similarity):
 
     k(x_new, x_new) is not among them. It is at least max_j k(x_new, x_j)²/K_jj, and that for the
     samples of the fit; this stands in, or K_jj where all of them are the same.
-
-    Attributes
-    ----------
-    diagonal : (n,) array, that of the kernel matrix
     """
 
-    diagonal: Array
+    diagonal: Array  # (n,), that of the kernel matrix
     width: None = None
 
     n_neighbors: ClassVar[None] = None
