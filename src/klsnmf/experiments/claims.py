@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,12 +19,7 @@ from .published import (
     published_average,
     published_sizes,
 )
-from .rows import Row
-from .selection import Result, Results, average, best_of, by_lam, difference, settings
-
-#: set -> column -> N -> what it reaches
-Found = Mapping[str, Results]
-Rows = Mapping[str, Sequence[Row]]
+from .selection import Found, Results, Rows, average, best_of, by_lam, difference, settings
 
 #: What a cell says where the paper has no such table.
 _NOT_PRINTED = "not in the paper"
@@ -37,7 +32,7 @@ def page(
     common = {name: _common(results) for name, results in found.items()}
     ours = {name: results for name, results in common.items() if results.get(OURS)}
     against = {name: results for name, results in ours.items() if _rivals(results)}
-    grids = {name: table for name, table in GRIDS.items() if rows.get(name)}
+    grids = {name: rows[name] for name in GRIDS if rows.get(name)}
     told: list[Claim] = []
     if ours:
         told.append(_averages(ours))
@@ -48,7 +43,7 @@ def page(
     if ours:
         told += [_sensitivity(ours, rows), _local_term(ours, rows)]
     if grids:
-        told.append(_graph_term({name: rows[name] for name in grids}))
+        told.append(_graph_term(grids))
     if points:
         told.append(convergence.claim(points))
     if costs:
@@ -59,7 +54,7 @@ def page(
     return "\n".join(text) + "\n"
 
 
-def _common(results: Results) -> dict[str, dict[int, Result]]:
+def _common(results: Results) -> Results:
     """The same with those N only that have been run for all columns that have been run."""
     run = [set(column) for column in results.values() if column]
     sizes = set.intersection(*run) if run else set()
@@ -238,11 +233,10 @@ def _local_term(found: Found, rows: Rows) -> Claim:
     """The same method with λ = 0 and the radius that is best then."""
     lines, helps = [], 0
     for name, results in found.items():
+        tried = {size: settings(rows[name], OURS, size) for size in results[OURS]}
         without = {
-            size: best_of(
-                one for one in settings(rows[name], OURS, size) if one.setting["lam"] == 0
-            )
-            for size in results[OURS]
+            size: best_of(one for one in mine if one.setting["lam"] == 0)
+            for size, mine in tried.items()
         }
         gap = difference(results[OURS], without, "accuracy")
         assert gap is not None
@@ -267,10 +261,9 @@ def _graph_term(rows: Rows) -> Claim:
         size = GRIDS[name].sizes[0]
         found = settings(mine, "GLS-NMF", size)
         best = best_of(found)
-        most, least = (pick(one.mean("accuracy") for one in found) for pick in (max, min))
-        weakest = max(
-            one.mean("accuracy") for one in found if one.setting["graph_weight"] == min(S)
-        )
+        low = best_of(one for one in found if one.setting["graph_weight"] == min(S))
+        most, weakest = best.mean("accuracy"), low.mean("accuracy")
+        least = min(one.mean("accuracy") for one in found)
         gains.append(most - weakest)
         at = f"λ = {best.setting['lam']:g}, γ = {best.setting['graph_weight']:g}"
         told = f"{least:.1f} to {most:.1f}", at, f"{weakest:.1f}"

@@ -12,8 +12,7 @@ import numpy as np
 from .convergence import Point
 from .protocol import GRIDS, S
 from .published import METRICS, OURS, TITLES
-from .rows import Row
-from .selection import Result, Results, by_lam, by_radius, settings
+from .selection import Found, Result, Rows, by_lam, by_radius, settings
 from .subsets import Samples
 
 if TYPE_CHECKING:
@@ -56,9 +55,7 @@ def draw_convergence(points: Sequence[Point], path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def draw_parameters(
-    rows: Mapping[str, Sequence[Row]], chosen: Mapping[str, Mapping[int, Result]], path: Path
-) -> None:
+def draw_parameters(rows: Rows, chosen: Mapping[str, Mapping[int, Result]], path: Path) -> None:
     """Scores by λ, by λ/λ*, and by radius, at the smallest N of each set."""
     figure, axes = _axes(3, len(chosen), sharey="col")
     for column, name in zip(axes.T, chosen, strict=True):
@@ -84,7 +81,7 @@ def draw_parameters(
     figure.savefig(path, dpi=100)
 
 
-def draw_graph_weights(rows: Mapping[str, Sequence[Row]], path: Path) -> None:
+def draw_graph_weights(rows: Rows, path: Path) -> None:
     """Accuracy of GLS-NMF over λ × γ, a panel for each set."""
     figure, axes = _axes(1, len(rows))
     for ax, name in zip(axes[0], rows, strict=True):
@@ -131,12 +128,7 @@ def draw_samples(data: Samples, name: str, folder: Path) -> Path:
     return path
 
 
-def draw_all(
-    folder: Path,
-    rows: Mapping[str, Sequence[Row]],
-    found: Mapping[str, Results],
-    points: Sequence[Point],
-) -> list[Path]:
+def draw_all(folder: Path, rows: Rows, found: Found, points: Sequence[Point]) -> list[Path]:
     """Every figure that there are rows for."""
     folder.mkdir(parents=True, exist_ok=True)
     names = ("convergence.png", "parameters.png", "graph_weights.png")

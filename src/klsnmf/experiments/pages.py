@@ -16,17 +16,17 @@ from ..core.version import __version__
 from ..core.writing import write_whole
 from . import claims, convergence, cost, tables
 from .protocol import GRIDS, QUICK, TABLES, Table
-from .rows import Row
 from .runner import store_of
-from .selection import Results, average, results
+from .selection import Found, Rows, average, results
 from .subsets import classes_of, identity, is_here, samples
 
-#: The rows of some tables, by name, and what they come to: set -> column -> N -> result.
-Rows = Mapping[str, Sequence[Row]]
-Found = Mapping[str, Results]
+Tables = Mapping[str, Table]
+
+#: The rows of some tables, and what they come to.
+Gathered = tuple[Rows, Found]
 
 
-def gather(chosen: Mapping[str, Table], folder: Path, data_home: str | None) -> tuple[Rows, Found]:
+def gather(chosen: Tables, folder: Path, data_home: str | None) -> Gathered:
     """All rows of the tables in a folder of results. The data sets need not be here."""
     rows = {name: store_of(table, folder, data_home).rows() for name, table in chosen.items()}
     found = {
@@ -65,12 +65,7 @@ def averages(found: Found) -> list[tuple[str, str, float]]:
 
 
 def write_pages(
-    chosen: Mapping[str, Table],
-    gathered: tuple[Rows, Found],
-    folder: Path,
-    data_home: str | None,
-    *,
-    figures: bool,
+    chosen: Tables, gathered: Gathered, folder: Path, data_home: str | None, *, figures: bool
 ) -> list[Path]:
     """Everything that there are rows for; the files written."""
     rows, found = gathered
@@ -121,7 +116,7 @@ def _times(rows: Rows) -> str:
     return as_csv(["table", "column", "fits", "core_minutes"], listed)
 
 
-def _readme(chosen: Mapping[str, Table], rows: Rows) -> str:
+def _readme(chosen: Tables, rows: Rows) -> str:
     """What is in the folder, the command that made it, how long that took, and with what."""
     asked = ["--quick" if name == QUICK.name else name for name in chosen]
     if {**TABLES, **GRIDS}.keys() <= chosen.keys():

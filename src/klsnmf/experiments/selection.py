@@ -34,8 +34,10 @@ class Result:
         return float(values.std(ddof=1)) if len(values) > 1 else math.nan
 
 
-#: column -> N -> what it reaches
+#: column -> N -> what it reaches; such by the name of a table; and rows by that.
 Results = Mapping[str, Mapping[int, Result]]
+Found = Mapping[str, Results]
+Rows = Mapping[str, Sequence[Row]]
 
 
 def settings(rows: Iterable[Row], column: str, size: int) -> list[Result]:

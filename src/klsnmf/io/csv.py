@@ -98,7 +98,7 @@ def read(path: Path, choice: Choice) -> Table:
         labels += cells[label_place] if label_place is not None else ()
     if not lines:
         raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
-    kept = _kept(path, names, columns, choice, messages)
+    kept, left_out = _kept(path, names, columns, choice)
     X = np.empty((len(lines), len(kept)))
     for j, place in enumerate(kept):
         X[:, j] = np.concatenate(columns.pop(place).numbers)
@@ -108,7 +108,7 @@ def read(path: Path, choice: Choice) -> Table:
         ids=ids if id_place is not None else counted(len(lines)),
         features=[names[place] for place in kept],
         target=classes(labels) if label_place is not None else None,
-        messages=messages,
+        messages=messages + left_out,
         lines=lines,
     )
 
@@ -125,13 +125,9 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
 
 
 def _kept(
-    path: Path,
-    names: Sequence[str],
-    columns: dict[int, _Column],
-    choice: Choice,
-    messages: list[str],
-) -> list[int]:
-    """The columns that hold numbers; those of text are left out, if none asked for them."""
+    path: Path, names: Sequence[str], columns: dict[int, _Column], choice: Choice
+) -> tuple[list[int], list[str]]:
+    """The columns that hold numbers, and what to say of others, if none asked for them."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
         # A few words among numbers are mistakes; a column with more words than numbers is text.
@@ -145,11 +141,11 @@ def _kept(
             kept.append(place)
     if mistaken:
         raise InputError(_mistakes(path, names, mistaken))
-    for why, left_out in (("hold text", text), ("are empty", empty)):
-        if left_out:
-            messages.append(f"Left out, because they {why}: {listed(left_out)}.")
     require_some(path, kept, names)
-    return kept
+    left_out = {"hold text": text, "are empty": empty}.items()
+    return kept, [
+        f"Left out, because they {why}: {listed(those)}." for why, those in left_out if those
+    ]
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:

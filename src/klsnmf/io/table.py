@@ -92,18 +92,14 @@ class Table:
         count, rows_with = len(rows), plural(len(np.unique(rows)), "row")
         it, where = ("it", ", in") if count == 1 else ("them", f" in {rows_with}, the first in")
         found = plural(count, "missing value" if missing else "infinite value")
-        where = f"{where} {self._place(int(rows[0]), int(columns[0]))}"
-        remedy = f"Fill {it} in" if missing else f"Correct {it}"
-        raise InputError(
-            f"{self.name} has {found}{where}. {remedy}, or leave such rows or columns out. "
-            f"{last_resort if missing else ''}".strip()
-        )
-
-    def _place(self, i: int, j: int) -> str:
-        """A cell, in the words of the file."""
+        i, j = int(rows[0]), int(columns[0])
         row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
         column = repr(self.features[j]) if self.features is not None else str(j + 1)
-        return f"{row}, column {column}"
+        remedy = f"Fill {it} in" if missing else f"Correct {it}"
+        raise InputError(
+            f"{self.name} has {found}{where} {row}, column {column}. {remedy}, or leave such rows "
+            f"or columns out. {last_resort if missing else ''}".strip()
+        )
 
 
 def numbers(X: Any, where: str) -> Any:
