@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future
 from functools import partial
@@ -30,7 +31,7 @@ from klsnmf.experiments import claims, convergence, cost, pages, protocol, runne
 from klsnmf.experiments.figures import draw_convergence, draw_graph_weights
 from klsnmf.experiments.protocol import GRIDS, QUICK, TABLES, Cell, S, Trial, cells
 from klsnmf.experiments.published import METRICS, published, published_average
-from klsnmf.experiments.rows import ForeignRowsError, Row, Store
+from klsnmf.experiments.rows import ForeignRowsError, Row, Store, _alone
 from klsnmf.experiments.runner import run, store_of
 from klsnmf.experiments.selection import by_lam, by_radius, choose, difference, results, settings
 from klsnmf.experiments.subsets import classes_of, identity, samples, width
@@ -645,3 +646,19 @@ def test_claims_compare_the_same_n(whole):
 def test_averages_of_the_paper_over_some_n():
     some = [published()["jaffe", size, "KLS-NMF"]["nmi"] for size in (3, 5)]
     assert published_average("jaffe", "KLS-NMF", "nmi", [3, 5]) == pytest.approx(np.mean(some))
+
+
+def test_who_writes_waits_for_who_packs(tmp_path):
+    """Who packs removes the folder of loose rows: nobody may be about to write into it."""
+    store = Store(tmp_path, "small", {"KMeans": "0123"})
+    good = row(method="KMeans", parameters="{}", version=__version__, protocol="0123")
+    with _alone(tmp_path):
+        writer = threading.Thread(
+            target=store.write, args=(Cell("small", 2, 0, "KMeans", ()), [good])
+        )
+        writer.start()
+        writer.join(0.3)
+        assert writer.is_alive()
+        assert not store.loose.exists()
+    writer.join()
+    assert store.rows() == [good]

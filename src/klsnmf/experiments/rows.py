@@ -112,7 +112,8 @@ class Store:
         return [cell for cell in cells if cell.key not in done]
 
     def write(self, cell: Cell, rows: Sequence[Row]) -> None:
-        write_rows(self.loose / f"{cell.key}.csv", Row, rows)
+        with _alone(self.folder):  # who packs removes the folder of loose rows
+            write_rows(self.loose / f"{cell.key}.csv", Row, rows)
 
     def rows(self) -> list[Row]:
         """All rows there are, each once."""
@@ -132,7 +133,7 @@ class Store:
                 write_rows(packed, Row, [row for row in rows if size == row.N])
             for path in loose:
                 path.unlink()
-            with suppress(OSError):  # another process has begun to fill it again
+            with suppress(OSError):  # a killed process has left something there
                 self.loose.rmdir()
 
     def _read_all(self, paths: Iterable[Path]) -> list[Row]:
@@ -142,7 +143,7 @@ class Store:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While one process packs, others wait; a process that is killed lets go."""
+    """While one process writes or packs, others wait; a process that is killed lets go."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         if fcntl is not None:
