@@ -205,10 +205,7 @@ def _write_model(
 def _write_report(
     table: Table, fitted: Fitted, strength: Any, asked: _Asked, notes: Sequence[str], folder: Path
 ) -> tuple[list[str], ReportError | None]:
-    """What the report adds, or what to install for one; and its failure, which is not that of all:
-
-    the other results are left.
-    """
+    """What the report adds, or what to install for one; and its failure: other results stay."""
     told: list[str] = []
     none = "There is no report.html:"
     try:
@@ -238,10 +235,8 @@ def _write_report(
     except ImportError as error:
         told.append(f"{none} {error}")
     except Exception as error:
-        failure = ReportError(
-            f"{none} it could not be made ({type(error).__name__}: {error}). The labels and the "
-            "other results were kept."
-        )
+        why = f"it could not be made ({type(error).__name__}: {error})"
+        failure = ReportError(f"{none} {why}. The labels and the other results were kept.")
         failure.__cause__ = error
         return told, failure
     return told, None

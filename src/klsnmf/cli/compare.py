@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import plural
-from ..methods import METHODS
+from ..methods import DETAILS, METHODS
 from . import options
 from .output import printable, show_json, show_notes, show_table
 
@@ -78,11 +78,13 @@ def compare(
 
     with working(quiet) as display:
         display.title(f"Reading {source}")
-        from .samples import prepared, read, refusal
+        from .samples import last_resort, prepared, read, refusal, require_samples
 
         table, _ = prepared(read(source), source)
         display.title(f"Counting the clusters of {table.name}")
-        _require_usable(k, chosen, table)
+        bears_gaps = any("nan" in DETAILS[method].accepts for method in chosen)
+        table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--methods"))
+        require_samples(k, table)
         from .fits import count_clusters
 
         evidence = count_clusters(table, seed=0) if k == "auto" else None
@@ -118,16 +120,6 @@ def _chosen(methods: str | None) -> list[str]:
     if not chosen:
         raise click.UsageError("--methods names no method.")
     return chosen
-
-
-def _require_usable(k: int | str, methods: Sequence[str], table: Table) -> None:
-    """Refuse a table that none of the methods can take, and say where it is wrong."""
-    from ..methods import DETAILS
-    from .samples import last_resort, require_samples
-
-    bears_gaps = any("nan" in DETAILS[method].accepts for method in methods)
-    table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--methods"))
-    require_samples(k, table)
 
 
 def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) -> _Outcome:

@@ -112,14 +112,9 @@ def _look(run: Run) -> str:
 def _found(estimator: Any) -> list[tuple[str, str]]:
     """Numbers that the fit chose or reached."""
     names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_", "objective_")
-    pairs = []
-    for name in (*names, "inertia_"):
-        value = getattr(estimator, name, None)
-        if isinstance(value, str):
-            pairs.append((name, value))
-        elif value is not None and np.ndim(value) == 0:
-            pairs.append((name, text.number(value)))
-    return pairs
+    values = [(name, getattr(estimator, name, None)) for name in (*names, "inertia_")]
+    known = [(name, value) for name, value in values if value is not None and np.ndim(value) == 0]
+    return [(name, v if isinstance(v, str) else text.number(v)) for name, v in known]
 
 
 def _versions() -> list[tuple[str, str]]:
