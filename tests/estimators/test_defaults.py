@@ -22,7 +22,7 @@ from klsnmf.kernels.inputs import choose_row_norm
 from klsnmf.kernels.mix import explained, most_explained
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.metrics import accuracy
-from klsnmf.solve.phases import FINALISTS, Problem, best_by_lam, choose_phases, chosen
+from klsnmf.solve.phases import FINALISTS, Problem, best_by_lam, choose_phases, with_best_starts
 from klsnmf.solve.solution import Status
 from klsnmf.solve.starts import starts
 
@@ -303,12 +303,12 @@ def digits_problem(count, seed=0):
 
 def test_the_best_starts_of_each_kind_go_on():
     problem = digits_problem(24)
-    kept = chosen(problem, regroup=False).starts
+    kept = with_best_starts(problem, regroup=False).starts
     ways = [start.way for start in kept]
     assert 1 <= ways.count("spectral") <= FINALISTS == ways.count("kmeans")
     # They are as good as nearly all of those that were left out.
     every = best_by_lam(problem, [0.0])[0].objective
-    assert best_by_lam(chosen(problem, regroup=False), [0.0])[0].objective < every * 1.002
+    assert best_by_lam(with_best_starts(problem, regroup=False), [0.0])[0].objective < every * 1.002
 
 
 def test_screening_in_single_precision():
@@ -330,7 +330,7 @@ def test_screening_in_single_precision():
 
 def test_few_starts_are_not_screened():
     problem = digits_problem(4)
-    assert chosen(problem, regroup=False) is problem
+    assert with_best_starts(problem, regroup=False) is problem
 
 
 def test_a_callback_can_stop_the_screening():
@@ -356,7 +356,7 @@ def test_path_is_the_same_as_single_fits_after_screening():
 
 
 def test_the_status_of_a_screened_start_is_not_kept():
-    solution = best_by_lam(chosen(digits_problem(12), regroup=False), [0.0])[0]
+    solution = best_by_lam(with_best_starts(digits_problem(12), regroup=False), [0.0])[0]
     assert solution.status in (Status.CONVERGED, Status.EXHAUSTED)
     assert "screening" not in solution.history["solver"]
 

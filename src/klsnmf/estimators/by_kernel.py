@@ -40,9 +40,9 @@ from ..solve.phases import (
     Problem,
     best_by_lam,
     choose_phases,
-    chosen,
     collapse_lam,
     safe_lams,
+    with_best_starts,
 )
 from ..solve.solution import Solution, Start, Status, tidied
 from ..solve.starts import starts
@@ -63,7 +63,7 @@ AUTO_STARTS = 8
 
 
 @dataclass(frozen=True)
-class Plan:
+class Setup:
     """What a method makes of its parameters: its kernel, its problem, and who solves it.
 
     As the parameters of :class:`KLSNMF` that have the same names. ``phases`` stand in for those of
@@ -83,7 +83,7 @@ class Plan:
     checkpoint: str | os.PathLike[str] | None = None
 
     @classmethod
-    def of(cls, estimator: Any, kernel: KernelSettings, *, orthogonal: bool) -> Plan:
+    def of(cls, estimator: Any, kernel: KernelSettings, *, orthogonal: bool) -> Setup:
         """That of an estimator with all these parameters."""
         given = (
             *("lam", "solver", "graph_weight", "graph_neighbors", "regroup"),
@@ -126,26 +126,26 @@ class KernelClusterer(Clusterer):
     _new: NewSamples
 
     @abstractmethod
-    def _plan(self) -> Plan:
+    def _setup(self) -> Setup:
         """What the parameters mean."""
 
     # ------------------------------------------------------------------ the way of a fit
 
     def _results(self, estimators: Sequence[Self], X: Any) -> list[Result]:
         """One batch over one K; the estimators differ in lam only."""
-        plans = [estimator._plan() for estimator in estimators]
-        plan = plans[0]
-        samples = self._samples(plan, X)
-        with journal_of(estimators, samples.X, plan.checkpoint) as journal:
-            k, evidence = self._count(plan, samples)
-            local = any(each.lam != 0 for each in plans)
+        setups = [estimator._setup() for estimator in estimators]
+        setup = setups[0]
+        samples = self._samples(setup, X)
+        with journal_of(estimators, samples.X, setup.checkpoint) as journal:
+            k, evidence = self._count(setup, samples)
+            local = any(each.lam != 0 for each in setups)
             views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
-            for_starts = self._for_starts(plan, samples)
+            for_starts = self._for_starts(setup, samples)
             mixture = Mixture(views, k, check_random_state(self.random_state))
-            for _ in range(ROUNDS):
+            for _ in range(ROUNDS):  # one round, unless weights of several kernels are learned
                 view, weights = mixture.view(), mixture.weights
-                problem = self._problem(plan, for_starts, view, k, journal)
-                lams, solutions = _solved(plans, problem, journal)
+                problem = self._problem(setup, for_starts, view, k, journal)
+                lams, solutions = _solved(setups, problem, journal)
                 if mixture.learn(to_host(solutions[0].labels)):
                     break
             collapsed = any(solution.collapsed for solution in solutions)
@@ -159,68 +159,68 @@ class KernelClusterer(Clusterer):
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            notes = estimator._notes(plan, k, lam, solution, safe)
-            attributes = estimator._attributes(plan, samples, view, lam, solution)
+            notes = estimator._notes(setup, k, lam, solution, safe)
+            attributes = estimator._attributes(setup, samples, view, lam, solution)
             results.append(Result({**shared, **attributes}, notes))
         return results
 
-    def _samples(self, plan: Plan, X: Any) -> Samples:
-        X, send = locate(X, plan.engine, plan.kernel.kernel, plan.kernel.gram)
+    def _samples(self, setup: Setup, X: Any) -> Samples:
+        X, send = locate(X, setup.engine, setup.kernel.kernel, setup.kernel.gram)
         seen = copy(self)  # what scikit-learn notes of X is kept when all went well
-        X = as_numbers(seen, X, precomputed=plan.precomputed)
+        X = as_numbers(seen, X, precomputed=setup.precomputed)
         row_norm = choose_row_norm(X) if self.row_norm == "auto" else self.row_norm
-        unit = 1.0 if row_norm == "l2" else unit_of(X, plan.kernel.kernel)
+        unit = 1.0 if row_norm == "l2" else unit_of(X, setup.kernel.kernel)
         workers = None if send is None else send(X, row_norm, unit)
-        settings = replace(plan.kernel, workers=workers)
-        scaled = _scaled(plan, X, row_norm, unit)
+        settings = replace(setup.kernel, workers=workers)
+        scaled = _scaled(setup, X, row_norm, unit)
         return Samples(X, scaled, row_norm, unit, settings, noted_names(seen))
 
-    def _count(self, plan: Plan, samples: Samples) -> tuple[int, Evidence | None]:
+    def _count(self, setup: Setup, samples: Samples) -> tuple[int, Evidence | None]:
         """The number of clusters, and the evidence for it if it was not given."""
-        evidence = self._weigh(plan, samples) if self.n_clusters == "auto" else None
+        evidence = self._weigh(setup, samples) if self.n_clusters == "auto" else None
         k = int(self.n_clusters) if evidence is None else evidence.chosen
         n = samples.X.shape[0]
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
         return k, evidence
 
-    def _weigh(self, plan: Plan, samples: Samples) -> Evidence:
+    def _weigh(self, setup: Setup, samples: Samples) -> Evidence:
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         views = samples.settings.views(samples.scaled, samples.unit, None, local=False)
         return gather(evenly_mixed(views), check_random_state(self.random_state))
 
-    def _for_starts(self, plan: Plan, samples: Samples) -> Matrix | None:
+    def _for_starts(self, setup: Setup, samples: Samples) -> Matrix | None:
         """The samples that k-means and the search for graph neighbours see, on the host."""
         X, row_norm, unit = to_host(samples.X), samples.row_norm, samples.unit
-        if plan.precomputed:
+        if setup.precomputed:
             return None
         if precision(X) == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
             # From the same samples in either precision k-means comes to the same starts.
-            return _scaled(plan, X.astype(np.float64), row_norm, unit)
-        return samples.scaled if X is samples.X else _scaled(plan, X, row_norm, unit)
+            return _scaled(setup, X.astype(np.float64), row_norm, unit)
+        return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
     def _problem(
-        self, plan: Plan, X: Matrix | None, view: View, k: int, journal: Journal
+        self, setup: Setup, X: Matrix | None, view: View, k: int, journal: Journal
     ) -> Problem:
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K, graph = view.K, None
-        if plan.graph_weight > 0:
-            graph = plan.kernel.graph(plan.graph_neighbors, X, K)
-        phases = plan.phases or choose_phases(
-            plan.solver,
+        if setup.graph_weight > 0:
+            graph = setup.kernel.graph(setup.graph_neighbors, X, K)
+        phases = setup.phases or choose_phases(
+            setup.solver,
             K,
-            orthogonal=plan.orthogonal,
+            orthogonal=setup.orthogonal,
             graph=graph,
-            graph_weight=plan.graph_weight,
+            graph_weight=setup.graph_weight,
         )
         kept = journal.starts((K.shape[0], k), K.dtype)
-        begin = kept or self._starts(plan, X, view.base, k)
+        begin = kept or self._starts(setup, X, view.base, k)
         problem = Problem(
-            K, begin, phases, self.max_iter, self.tol, listener(self), journal, plan.run
+            K, begin, phases, self.max_iter, self.tol, listener(self), journal, setup.run
         )
-        return problem if kept else chosen(problem, regroup=plan.regroup)
+        return problem if kept else with_best_starts(problem, regroup=setup.regroup)
 
-    def _starts(self, plan: Plan, X: Matrix | None, K: Gram, k: int) -> list[Start]:
+    def _starts(self, setup: Setup, X: Matrix | None, K: Gram, k: int) -> list[Start]:
         n = K.shape[0]
         if not isinstance(self.init, str):
             return [Start("given", check_start(self.init, n, k, K))]
@@ -233,20 +233,20 @@ class KernelClusterer(Clusterer):
         n_init: Any = self.n_init
         if n_init == "auto":
             features = 0 if X is None else X.shape[1]
-            n_init = how_many_starts(n, k, K.flops, features) if plan.screens else AUTO_STARTS
+            n_init = how_many_starts(n, k, K.flops, features) if setup.screens else AUTO_STARTS
         if self.verbose:
             print(f"{n_init} starts")
         return starts(X, K, k, self.init, n_init, rng)
 
     def _notes(
-        self, plan: Plan, k: int, lam: float, solution: Solution, safe: Sequence[float]
+        self, setup: Setup, k: int, lam: float, solution: Solution, safe: Sequence[float]
     ) -> tuple[Note, ...]:
         """What the user should know of a fit."""
         if solution.trouble is not None:
             trouble, share = solution.trouble, solution.share
             good = max((value for value in safe if value < lam), default=0.0)
-            if plan.graph_weight > 0 and not good:
-                return (Collapsed("graph_weight", plan.graph_weight, trouble, share),)
+            if setup.graph_weight > 0 and not good:
+                return (Collapsed("graph_weight", setup.graph_weight, trouble, share),)
             return (Collapsed("lam", lam, trouble, share, good),)
         if solution.status is Status.EXHAUSTED and self.tol > 0:
             return (NotConverged(self.max_iter, type(self).__name__),)
@@ -255,7 +255,7 @@ class KernelClusterer(Clusterer):
         return ()
 
     def _attributes(
-        self, plan: Plan, samples: Samples, view: View, lam: float, solution: Solution
+        self, setup: Setup, samples: Samples, view: View, lam: float, solution: Solution
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
@@ -279,7 +279,7 @@ class KernelClusterer(Clusterer):
             attributes["radius_"] = view.kernel.width * samples.unit
         if view.kernel.steps is not None:
             attributes["diffusion_"] = view.kernel.steps
-        if not plan.precomputed:
+        if not setup.precomputed:
             weights = W / xp.maximum(xp.sum(W, axis=0), arrays.tiny(W))
             attributes["components_"] = product(weights.T, X)
         return attributes
@@ -345,9 +345,9 @@ class KernelClusterer(Clusterer):
         """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
         check_is_fitted(self)
         arrays.require_fitted_place(self, X, method)
-        plan = self._plan()
-        X = as_numbers(self, here(X), reset=False, precomputed=plan.precomputed)
-        samples = _scaled(plan, of_one_type(X, self.W_), self.row_norm_, self._unit)
+        setup = self._setup()
+        X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
+        samples = _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
         return samples, self._similarity.product(samples, self.W_)
 
     def similarity(self, i: int) -> Array:
@@ -378,13 +378,13 @@ class KernelClusterer(Clusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._plan().precomputed
+        tags.input_tags.pairwise = self._setup().precomputed
         return tags
 
 
-def _scaled(plan: Plan, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
+def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
     """The samples as the kernel sees them."""
-    if plan.precomputed:
+    if setup.precomputed:
         return X
     if sparse.issparse(X):
         X = with_short_indices(canonical(X))
@@ -392,14 +392,14 @@ def _scaled(plan: Plan, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
 
 
 def _solved(
-    plans: Sequence[Plan], problem: Problem, journal: Journal
+    setups: Sequence[Setup], problem: Problem, journal: Journal
 ) -> tuple[list[float], list[Solution]]:
-    """The best solution for each plan, and its λ; "auto" is 0 where it would collapse."""
+    """The best solution for each setup, and its λ; "auto" is 0 where it would collapse."""
     threshold = journal.begin(problem.starts, partial(collapse_lam, problem))
-    lams = [AUTO_LAM * threshold if plan.lam == "auto" else float(plan.lam) for plan in plans]
+    lams = [AUTO_LAM * threshold if setup.lam == "auto" else float(setup.lam) for setup in setups]
     solutions = best_by_lam(problem, lams)
-    for place, plan in enumerate(plans):
-        if plan.lam == "auto" and solutions[place].collapsed:
+    for place, setup in enumerate(setups):
+        if setup.lam == "auto" and solutions[place].collapsed:
             lams[place], solutions[place] = 0.0, best_by_lam(problem, [0.0])[0]
     if not all(arrays.all_finite(V) for one in solutions for V in one.factors.values()):
         raise ValueError(

@@ -16,7 +16,7 @@ from ..models.new_samples import NearestMean, NewSamples
 from ..solve.phases import Phase
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution
-from .by_kernel import KernelClusterer, Plan
+from .by_kernel import KernelClusterer, Setup
 from .labels import lost_with_most, read_labels, strength
 
 
@@ -91,8 +91,8 @@ class CNMF(KernelFactorization):
     verbose: int = 0
     callback: Callback | None = None
 
-    def _plan(self) -> Plan:
-        return Plan(KernelSettings("linear", gram="samples", verbose=self.verbose), run=raced)
+    def _setup(self) -> Setup:
+        return Setup(KernelSettings.of(self, kernel="linear", gram="samples"), run=raced)
 
 
 @dataclass(eq=False, repr=False)
@@ -138,8 +138,8 @@ class KNMF(KernelFactorization):
     verbose: int = 0
     callback: Callback | None = None
 
-    def _plan(self) -> Plan:
-        return Plan(_kernel_of(self), run=raced)
+    def _setup(self) -> Setup:
+        return Setup(KernelSettings.of(self), run=raced)
 
 
 @dataclass(eq=False, repr=False)
@@ -182,20 +182,10 @@ class KernelKMeans(KernelClusterer):
     verbose: int = 0
     callback: Callback | None = None
 
-    def _plan(self) -> Plan:
-        return Plan(_kernel_of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
+    def _setup(self) -> Setup:
+        return Setup(KernelSettings.of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
 
     def _rule_for_new(self, G: Array, *known: Any) -> NewSamples:
         length = np.sqrt(np.maximum(np.count_nonzero(G, axis=0), 1)).astype(G.dtype)
         new = super()._rule_for_new(G, *known)
         return NearestMean(new.C, new.sums, new.lengths, new.lam, True, length)
-
-
-def _kernel_of(estimator: Any) -> KernelSettings:
-    return KernelSettings(
-        estimator.kernel,
-        estimator.radius,
-        estimator.n_neighbors,
-        estimator.diffusion,
-        verbose=estimator.verbose,
-    )

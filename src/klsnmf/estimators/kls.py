@@ -10,7 +10,7 @@ from typing import Any
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
 from ..solve.solution import Callback
-from .by_kernel import KernelClusterer, Plan
+from .by_kernel import KernelClusterer, Setup
 
 
 @dataclass(eq=False, repr=False)
@@ -184,18 +184,8 @@ class KLSNMF(KernelClusterer):
 
     _on_devices = True
 
-    def _plan(self) -> Plan:
-        kernel = KernelSettings(
-            self.kernel,
-            self.radius,
-            self.n_neighbors,
-            self.diffusion,
-            self.gram,
-            self.max_memory,
-            self.neighbor_search,
-            self.verbose,
-        )
-        return Plan.of(self, kernel, orthogonal=True)
+    def _setup(self) -> Setup:
+        return Setup.of(self, KernelSettings.of(self), orthogonal=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -253,14 +243,9 @@ class LSNMF(KernelClusterer):
 
     _on_devices = True
 
-    def _plan(self) -> Plan:
-        kernel = KernelSettings(
-            "linear",
-            n_neighbors=self.n_neighbors,
-            diffusion=self.diffusion,
-            verbose=self.verbose,
-        )
-        return Plan.of(self, kernel, orthogonal=self.orthogonal)
+    def _setup(self) -> Setup:
+        kernel = KernelSettings.of(self, kernel="linear")
+        return Setup.of(self, kernel, orthogonal=self.orthogonal)
 
 
 def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLSNMF]:
@@ -287,7 +272,7 @@ def path(X: Any, n_clusters: int | str, *, lams: Any, **params: Any) -> list[KLS
         raise ValueError("lams is empty; give at least one value.")
     for estimator in estimators:
         estimator._validate_params()
-    if len(estimators[0]._plan().kernel.kernels) > 1:  # each λ learns weights of its own
+    if len(estimators[0]._setup().kernel.kernels) > 1:  # each λ learns weights of its own
         if estimators[0].checkpoint is not None:
             raise ValueError(
                 "path with several kernels makes one fit after the other, and takes no checkpoint: "
@@ -312,5 +297,5 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     """
     estimator = KLSNMF("auto", **params)
     estimator._validate_params()
-    plan = estimator._plan()
-    return estimator._weigh(plan, estimator._samples(plan, X))
+    setup = estimator._setup()
+    return estimator._weigh(setup, estimator._samples(setup, X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any
 
@@ -64,6 +64,12 @@ class KernelSettings:
     neighbor_search: str = "auto"
     verbose: int = 0
     workers: RemoteSamples | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, **fixed: Any) -> KernelSettings:
+        """The parameters of an estimator that have these names, and what it leaves no choice in."""
+        names = [field.name for field in fields(cls) if hasattr(estimator, field.name)]
+        return cls(**{name: getattr(estimator, name) for name in names} | fixed)
 
     @property
     def kernels(self) -> list[Any]:

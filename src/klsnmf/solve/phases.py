@@ -89,7 +89,7 @@ def choose_phases(
     return [Phase(name, partial(model, step=step), step is EXACT) for name, step in chosen]
 
 
-def chosen(problem: Problem, *, regroup: bool) -> Problem:
+def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
     """The same problem with the starts that are fitted to the end.
 
     Only fits that end exactly can tell good starts early.
