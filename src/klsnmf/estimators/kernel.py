@@ -20,10 +20,28 @@ from .by_kernel import KernelClusterer, Setup
 from .labels import lost_with_most, read_labels, strength
 
 
-class KernelFactorization(KernelClusterer):
+@dataclass(eq=False, repr=False)
+class KernelMethod(KernelClusterer):
+    """The parameters that CNMF, KNMF and KernelKMeans share."""
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    row_norm: str | None = "auto"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+
+
+@dataclass(eq=False, repr=False)
+class KernelFactorization(KernelMethod):
     """What CNMF and KNMF share: how labels are read from G."""
 
-    labels: str
+    _: KW_ONLY
+    labels: str = "argmax"
 
     def _labels_of(self, solution: Solution) -> Labels:
         G = solution.factors["G"]
@@ -41,7 +59,6 @@ class KernelFactorization(KernelClusterer):
         return self._reading.scores(rows, rows)
 
 
-@dataclass(eq=False, repr=False)
 class CNMF(KernelFactorization):
     """Convex nonnegative matrix factorization (CNMF), for data of any sign.
 
@@ -79,18 +96,6 @@ class CNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    n_clusters: int = 8
-    _: KW_ONLY
-    row_norm: str | None = "auto"
-    labels: str = "argmax"
-    init: Any = "auto"
-    n_init: int = 10
-    max_iter: int = 1000
-    tol: float = 1e-4
-    random_state: Any = None
-    verbose: int = 0
-    callback: Callback | None = None
-
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self, kernel="linear", gram="samples"), run=raced)
 
@@ -122,28 +127,18 @@ class KNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
-    n_clusters: int = 8
     _: KW_ONLY
     kernel: Any = "self-tuning"
     radius: float | str = "auto"
     n_neighbors: int | str | None = "auto"
     diffusion: int | str = "auto"
-    row_norm: str | None = "auto"
-    labels: str = "argmax"
-    init: Any = "auto"
-    n_init: int = 10
-    max_iter: int = 1000
-    tol: float = 1e-4
-    random_state: Any = None
-    verbose: int = 0
-    callback: Callback | None = None
 
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self), run=raced)
 
 
 @dataclass(eq=False, repr=False)
-class KernelKMeans(KernelClusterer):
+class KernelKMeans(KernelMethod):
     """k-means in the space of a kernel.
 
     The algorithm of Lloyd with a kernel matrix in place of samples: each sample goes to the nearest
@@ -167,20 +162,11 @@ class KernelKMeans(KernelClusterer):
         As in :class:`KLSNMF`. Rows of ``G_`` have one entry that is not zero.
     """
 
-    n_clusters: int = 8
     _: KW_ONLY
     kernel: Any = "self-tuning"
     radius: float | str = "auto"
     n_neighbors: int | str | None = "auto"
     diffusion: int | str = "auto"
-    row_norm: str | None = "auto"
-    init: Any = "auto"
-    n_init: int = 10
-    max_iter: int = 1000
-    tol: float = 1e-4
-    random_state: Any = None
-    verbose: int = 0
-    callback: Callback | None = None
 
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
