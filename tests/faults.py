@@ -1,0 +1,939 @@
+"""Deliberate faults, each of which some test must catch: ``python -m tests.faults``.
+
+A fault is a piece of the source that is there exactly once, what stands in its place, and the
+tests that must fail then. The source is copied, harmed in the copy, and the tests are run with it.
+The file to harm and the files of the tests are found by searching, because they may move. A piece
+that is not found exactly once, or tests that do not run, are reported as STALE.
+
+The command ends with 1 if any fault is stale or not caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Seconds after which tests are given up, so that a fault that never ends is seen too.
+LIMIT = 600
+
+#: Files of the source that can be harmed.
+KINDS = (".py", ".html", ".js", ".css")
+
+#: A plugin of pytest: the same examples in every run, and none is made smaller once it fails.
+PLUGIN = """
+from hypothesis import Phase, settings
+
+settings.register_profile(
+    "faults", phases=[Phase.explicit, Phase.generate], derandomize=True, database=None
+)
+settings.load_profile("faults")
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that is wrong in the source.
+
+    Attributes
+    ----------
+    name : what is wrong, in words
+    right, wrong : a piece of the source, and what stands in its place
+    tests : which tests must see it, as for ``pytest -k``; names in it that begin with test_ say in
+        which files to look
+    """
+
+    name: str
+    right: str
+    wrong: str
+    tests: str
+
+
+FORMULA = "test_a_step_is_the_formula"
+WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
+HOSTILE_MODELS = "test_hostile_models_run_no_code"
+
+FAULTS = [
+    # ------------------------------------------------------- rules of LS-NMF, KLS-NMF, GLS-NMF
+    Fault(
+        "LS-NMF, W: the local term has the wrong sign",
+        " += self.local(s.G, s.KG)",
+        " -= self.local(s.G, s.KG)",
+        f"{FORMULA} and update_G_free",
+    ),
+    Fault(
+        "LS-NMF, G: the local term counts twice",
+        " += self.local(s.W, s.KW)",
+        " += 2 * self.local(s.W, s.KW)",
+        f"{FORMULA} and update_G_free",
+    ),
+    Fault(
+        "printed KLS-NMF, G: half of the rule is symmetrised",
+        "A + dot(s.G, s.G.T @ B), B",
+        "A + dot(s.G, sym(s.G.T @ B)), B",
+        f"{FORMULA} and update_G_printed",
+    ),
+    Fault(
+        "symmetrised KLS-NMF, G: a multiplier is not symmetric",
+        "B + dot(s.G, sym(s.G.T @ A))",
+        "B + dot(s.G, s.G.T @ A)",
+        f"{FORMULA} and update_G_symmetric",
+    ),
+    Fault(
+        "symmetric part: the half is missing",
+        "return (M + M.T) / 2",
+        "return M + M.T",
+        f"{FORMULA} and update_G_symmetric",
+    ),
+    Fault(
+        "signed K, W: the negative part does not pull up",
+        " = plus(s.KG) + dot(",
+        " = plus(s.KG) + 0 * dot(",
+        f"{FORMULA} and update_G_free_signed",
+    ),
+    Fault(
+        "signed K, G free: the negative part does not push down",
+        "NW + dot(s.G, s.W.T @ s.PW)",
+        "0 * NW + dot(s.G, s.W.T @ s.PW)",
+        f"{FORMULA} and update_G_free_signed",
+    ),
+    Fault(
+        "signed K, G orthogonal: the local term has the wrong sign",
+        "minus(s.KW) + self.local(s.W, s.KW)",
+        "minus(s.KW) - self.local(s.W, s.KW)",
+        f"{FORMULA} and update_G_signed",
+    ),
+    Fault(
+        "exact G: the value in the best column is not divided by its length",
+        "plus(taken(scores, c)) / xp.where(root_C > 0, root_C, 1)",
+        "plus(taken(scores, c))",
+        "test_the_exact_G_step_is_the_best_of_all",
+    ),
+    Fault(
+        "exact G: the local term of the scores has the wrong sign",
+        "b = s.KW - self.local(s.W, s.KW)",
+        "b = s.KW + self.local(s.W, s.KW)",
+        "test_the_exact_G_step_is_the_best_of_all",
+    ),
+    Fault(
+        "exact W: an empty column begins again at the sample that is explained best",
+        "worst = xp.argsort(explained - ",
+        "worst = xp.argsort(-explained + ",
+        "test_an_empty_column_begins_again_where_samples_are_explained_worst",
+    ),
+    Fault(
+        "GLS-NMF, G: the graph does not attract but repels",
+        " + self.gamma * s.AG",
+        " - self.gamma * s.AG",
+        WITH_GRAPH,
+    ),
+    Fault(
+        "GLS-NMF, G: the degrees of the graph are missing",
+        "self.gamma * self.graph.degrees * s.G",
+        "self.gamma * s.G",
+        WITH_GRAPH,
+    ),
+    Fault(
+        "GLS-NMF, objective: the half of the graph term is missing",
+        "self.gamma / 2 * ",
+        "self.gamma * ",
+        WITH_GRAPH,
+    ),
+    Fault(
+        "objective: the trace of K is not halved",
+        "return fit / 2 + ",
+        "return fit + ",
+        f"{FORMULA} and update_G_free",
+    ),
+    Fault(
+        "objective: the product of K with both factors counts once, not twice",
+        "fit = self.K.trace - 2 * WKG +",
+        "fit = self.K.trace - WKG +",
+        f"{FORMULA} and update_G_free",
+    ),
+    Fault(
+        "distances: the factor 2 of the kernel is missing",
+        "DV = KV * (-2 * scale)",
+        "DV = KV * (-scale)",
+        "test_distances_without_forming_them",
+    ),
+    Fault(
+        "distances: where all samples are of one length it counts once, not twice",
+        "(2 * scale * float(d[0])) * column_sums(V)",
+        "(scale * float(d[0])) * column_sums(V)",
+        "test_distances_without_forming_them or test_distances",
+    ),
+    Fault(
+        "distances in all: the lengths of one factor's samples are missing",
+        "float((d @ W) @ sums_G + sums_W @ (d @ G)) - 2 * WKG",
+        "float((d @ W) @ sums_G) - 2 * WKG",
+        f"{FORMULA} and update_G_free_signed or test_distances",
+    ),
+    Fault(
+        "products made once: they are not made anew when their factor changes",
+        'vars(self).setdefault("_made", {}).pop(factor, None)',
+        "pass",
+        "test_what_is_made_of_a_factor_is_made_anew_when_the_factor_changes",
+    ),
+    Fault(
+        "tiny entries are left to become subnormal",
+        "np.multiply(V, np.sqrt(np.finfo(V.dtype).tiny) <= V, out=V)",
+        "np.multiply(V, 0 <= V, out=V)",
+        "test_tiny_entries_are_flushed_so_that_no_product_is_subnormal",
+    ),
+    # --------------------------------------------------------------- rules of the other methods
+    Fault(
+        "NMF, G: the quotient is of another factor",
+        "scaled(s.G, s.XF, dot(s.G, FF(s)))",
+        "scaled(s.G, s.XF, dot(s.G, GG(s)))",
+        "test_nmf_and_wnmf",
+    ),
+    Fault(
+        "NMF, F: a factor 2 below the fraction",
+        "scaled(s.F, s.XtG, dot(s.F, GG(s)))",
+        "scaled(s.F, s.XtG, 2 * dot(s.F, GG(s)))",
+        "test_nmf_and_wnmf",
+    ),
+    Fault(
+        "NMF, objective: what is fitted counts once, not twice",
+        "self.X.square_sum - 2 * self.fitted(s)",
+        "self.X.square_sum - self.fitted(s)",
+        "test_nmf_and_wnmf",
+    ),
+    Fault(
+        "WNMF, G: the weights are missing below the fraction",
+        "self.weighted(s) @ s.F",
+        "s.G @ s.F.T @ s.F",
+        "test_nmf_and_wnmf",
+    ),
+    Fault(
+        "WNMF, objective: the weights are squared",
+        "inner(self.weighted(s), s.G @ s.F.T)",
+        "inner(self.weighted(s), self.weighted(s))",
+        "test_nmf_and_wnmf",
+    ),
+    Fault(
+        "ONMF, G: the multiplier of orthogonality is missing",
+        "multiplied(s.G, A, dot(s.G, s.G.T @ A))",
+        "multiplied(s.G, A, dot(s.G, GG(s)))",
+        "test_onmf",
+    ),
+    Fault(
+        "ONMF, S: G is taken for orthogonal",
+        "s.G.T @ s.XF, GG(s) @ s.S @ FF(s)))",
+        "s.G.T @ s.XF, s.S @ FF(s)))",
+        "test_onmf",
+    ),
+    Fault(
+        "Semi-NMF, G: the negative part does not pull up",
+        "up = plus(s.XF) + dot(s.G, minus(FF(s)))",
+        "up = plus(s.XF)",
+        "test_semi_nmf",
+    ),
+    Fault(
+        "GNMF, G: neighbours do not count in the unit of F",
+        "s.XF + s.AG * N2",
+        "s.XF + s.AG",
+        "test_gnmf",
+    ),
+    Fault(
+        "GNMF, F: the graph does not hold F down",
+        "dot(s.F, GG(s)) + s.F * (self.alpha * self.roughness(s))",
+        "dot(s.F, GG(s))",
+        "test_gnmf",
+    ),
+    Fault(
+        "GNMF, objective: the graph term does not count in the unit of F",
+        "self.alpha * float(column_inner(s.F, s.F) @ self.roughness(s))",
+        "self.alpha * float(self.roughness(s).sum())",
+        "test_gnmf",
+    ),
+    Fault(
+        "RMNMF, Z: the graph term has the wrong sign",
+        "(s.Sigma - self.alpha * LG) / s.mu",
+        "(s.Sigma + self.alpha * LG) / s.mu",
+        "test_rmnmf",
+    ),
+    Fault(
+        "RMNMF, G: the multiplier has the wrong sign",
+        "(s.Sigma + self.alpha * LZ) / s.mu",
+        "(self.alpha * LZ - s.Sigma) / s.mu",
+        "test_rmnmf",
+    ),
+    Fault(
+        "RMNMF: the weight of the equations does not grow",
+        "np.minimum(GROWTH * s.mu,",
+        "np.minimum(s.mu,",
+        "test_rmnmf",
+    ),
+    Fault(
+        "RMNMF: errors are cut without regard to the weight",
+        "np.maximum(1, s.mu * lengths(s.Q)[:, None])",
+        "np.maximum(1, lengths(s.Q)[:, None])",
+        "test_rmnmf",
+    ),
+    Fault(
+        "kernel k-means: samples go to the mean with half of the product",
+        "return 2 * s.KW - column_inner(s.W, s.KW)",
+        "return s.KW - column_inner(s.W, s.KW)",
+        "test_kernel_kmeans_is_lloyd_with_distances_written_out",
+    ),
+    Fault(
+        "kernel k-means: an empty cluster begins again at the nearest sample",
+        'np.argsort(-distance, kind="stable")',
+        'np.argsort(distance, kind="stable")',
+        "test_kernel_kmeans_fills_an_empty_cluster or begins_an_empty_cluster_at_the_furthest",
+    ),
+    # -------------------------------------------------------------- kernels, neighbours, diffusion
+    Fault(
+        "self-tuning kernel: the scale is the distance of the 8th neighbour",
+        "r = np.sqrt(d2[:, min(SCALE_NEIGHBOR, m) - 1])",
+        "r = np.sqrt(d2[:, min(SCALE_NEIGHBOR, m - 1)])",
+        "test_self_tuning",
+    ),
+    Fault(
+        "neighbours: one more than asked for is kept",
+        "d2[:, min(n_neighbors, d2.shape[1]) - 1]",
+        "d2[:, min(n_neighbors + 1, d2.shape[1]) - 1]",
+        "test_self_tuning",
+    ),
+    Fault(
+        "neighbours: of those that tie with the last, rounding picks some",
+        "- 1] * (1 + TIE)",
+        "- 1] * (1 - TIE)",
+        "test_float32_is_float64_where_distances_tie or test_data_of_few_distinct_values",
+    ),
+    Fault(
+        "neighbours: a sample is its own",
+        ".kneighbors(None, m, False)",
+        ".kneighbors(X, m, False)",
+        "test_neighbours_are_the_nearest",
+    ),
+    Fault(
+        "approximate neighbours: the first is taken for the sample itself",
+        "itself = found == np.arange(len(found))[:, None]",
+        "itself = found == found[:, :1]",
+        "test_an_approximate_search_leaves_the_sample_itself_out",
+    ),
+    Fault(
+        "new samples: an old one that comes again counts itself as a neighbour",
+        "itself = (distance[:, 0] == 0).astype(int)",
+        "itself = np.zeros(len(distance), int)",
+        "test_old_samples_get_their_rows_again",
+    ),
+    Fault(
+        "new samples: only those count that are near from both sides",
+        "reach[j]) | (d2 <= furthest[i])",
+        "reach[j]) & (d2 <= furthest[i])",
+        "test_old_samples_get_their_rows_again",
+    ),
+    Fault(
+        "diffusion: products are scaled on one side only",
+        "return d.c * d.walk(d.c * V, d.steps)",
+        "return d.walk(d.c * V, d.steps)",
+        "test_any_gram_can_be_diffused or test_diffusion_of_few_and_of_many_samples_is_the_same",
+    ),
+    Fault(
+        "diffusion: divided by degrees, not by their roots",
+        "1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]",
+        "1 / xp.where(values > 0, values, 1), 0)[:, None]",
+        "test_diffusion_of_a_precomputed_kernel or test_any_gram_can_be_diffused",
+    ),
+    Fault(
+        "diffusion: new samples do not know the scale of the old ones",
+        "there = d.walk_on(d.c * W)",
+        "there = d.walk_on(W)",
+        "test_old_samples_keep_their_labels_and_rows or test_diffusion_of_a_precomputed_kernel",
+    ),
+    Fault(
+        "links: those in both neighbourhoods count twice in the union",
+        "(np.diff(new.indptr)[i] + self.counts[j] - both)",
+        "(np.diff(new.indptr)[i] + self.counts[j])",
+        "test_links and test_against_the_naive_twin",
+    ),
+    Fault(
+        "links: the share is not squared",
+        "sparse.coo_array((shares**2, (i, j))",
+        "sparse.coo_array((shares, (i, j))",
+        "test_links and test_against_the_naive_twin",
+    ),
+    # --------------------------------------------------------------- labels and new samples
+    Fault(
+        "labels: a sample whose coefficients are all zero keeps any label",
+        "return np.where(known, labels, most)",
+        "return labels",
+        "test_samples_and_features_without_a_known_entry",
+    ),
+    Fault(
+        "labels: with the printed rules a lost sample gets the first cluster",
+        "xp.where(xp.any(s.G, axis=1), xp.argmax(s.G, axis=1), ",
+        "xp.where(True, xp.argmax(s.G, axis=1), ",
+        "test_zero_stays_zero_and_nothing_becomes_nan or lost_sample_has_the_label_of_its_largest",
+    ),
+    Fault(
+        "labels: where no cluster gains, the weight of the local term decides",
+        "xp.where(fits, scores, self.likeness(kW))",
+        "scores",
+        "test_old_samples_keep_their_labels_and_rows or test_a_sample_far_away",
+    ),
+    Fault(
+        "labels: a sample like no cluster does not go with the nearest",
+        "xp.max(self.likeness(kW), axis=1) <= _STRANGE * xp.sqrt(own)",
+        "xp.max(self.likeness(kW), axis=1) < 0 * own",
+        "test_a_sample_far_away_goes_with_the_nearest",
+    ),
+    Fault(
+        "new samples: their distances count the kernel once, not twice",
+        "self.sums + self.lengths - 2 * kW)",
+        "self.sums + self.lengths - kW)",
+        "test_old_samples_keep_their_labels_and_rows",
+    ),
+    Fault(
+        "new samples: coefficients are not held above zero",
+        "G[:, a] = plus(G[:, a] + (b[:, a] - G @ self.C[:, a]) / C[a])",
+        "G[:, a] = G[:, a] + (b[:, a] - G @ self.C[:, a]) / C[a]",
+        "test_free_coefficients_are_the_nonnegative_minimum",
+    ),
+    Fault(
+        "new samples of kernel k-means: the length of the means is not squared",
+        "np.diag(self.C) / self.length**2",
+        "np.diag(self.C) / self.length",
+        "test_kernel_kmeans_of_the_linear_kernel_is_kmeans or nearest_mean_whatever_the_sizes",
+    ),
+    # ------------------------------------------------------------- the loop and its checkpoints
+    Fault(
+        "convergence: the change is compared with the tolerance itself",
+        "moved < max(tol * abs(loss), rounding)",
+        "moved < max(tol, rounding)",
+        "test_patience or the_unit_of_the_kernel_does_not_decide",
+    ),
+    Fault(
+        "convergence: a single step that changes little ends a fit",
+        "abs(self.losses[-1 - PATIENCE] - loss)",
+        "abs(self.losses[-2] - loss)",
+        "test_patience",
+    ),
+    Fault(
+        "convergence: a tolerance of zero ends fits that stand still",
+        "elif tol > 0 and moved <",
+        "elif moved <",
+        "test_tolerance_zero_runs_all_iterations",
+    ),
+    Fault(
+        "batch: fits that trade places keep their old numbers",
+        "fit.place, last.place = last.place, fit.place",
+        "pass",
+        "test_solver and test_a_batch_is_its_fits_one_by_one",
+    ),
+    Fault(
+        "batch: what a fit that ended had found is lost",
+        "stack[last.place, ...] = ended",
+        "pass",
+        "test_solver and test_a_batch_is_its_fits_one_by_one",
+    ),
+    Fault(
+        "the best of several: one that collapsed can be it",
+        "min(solutions, key=lambda one: (",
+        "min(solutions, key=lambda one: (one.objective, ",
+        "test_verdicts_are_sentences or the_best_only_if_all_did",
+    ),
+    Fault(
+        "screening: the worst starts go on",
+        "key=lambda i: tried[i].objective)",
+        "key=lambda i: -tried[i].objective)",
+        "test_the_best_starts_of_each_kind_go_on or screening_keeps_the_lowest",
+    ),
+    Fault(
+        "phases: the first takes all iterations",
+        "budget = -(-left // ",
+        "budget = -(-left // 1 ** ",
+        "test_exact_solvers_end_with_orthonormal_columns or each_phase_has_its_share",
+    ),
+    Fault(
+        "automatic weight of the local term: another share of the threshold",
+        "AUTO_LAM * threshold if",
+        "threshold if",
+        "test_auto_lam_follows_the_kernel or auto_lam_is_one_percent",
+    ),
+    Fault(
+        "checkpoint: factors come back in other places",
+        "self.stacks[name][standing.place] = value",
+        "self.stacks[name][fit.place] = value",
+        "test_an_interrupted_fit_goes_on_to_the_last_bit",
+    ),
+    Fault(
+        "checkpoint: how much the factors changed is forgotten",
+        "fit.changes = {name: list(values) for name, values in standing.changes.items()}",
+        "fit.changes = {}",
+        "test_an_interrupted_fit_goes_on_to_the_last_bit",
+    ),
+    Fault(
+        "checkpoint: the random generator begins anew",
+        "self._set_generator(entry.generator)",
+        "pass",
+        "test_what_was_drawn_at_random_is_kept",
+    ),
+    Fault(
+        "checkpoint: one of another fit is taken",
+        "if then.get(name) != now.get(name)]",
+        "if False]",
+        "test_the_checkpoint_of_another_fit_is_refused",
+    ),
+    Fault(
+        "checkpoint: factors that were changed are taken",
+        "if not difference < _SAME:",
+        "if False:",
+        "test_a_file_that_was_tampered_with_is_refused",
+    ),
+    Fault(
+        "race: the first start wins, whatever it came to",
+        "first = next(one for one in sound if one.objective <= end)",
+        "first = sound[0]",
+        "test_the_first_of_equal_starts_wins",
+    ),
+    Fault(
+        "race: rounding decides between equal starts",
+        "first = next(one for one in sound if one.objective <= end)",
+        "first = lowest(sound)",
+        "test_the_first_of_equal_starts_wins or the_first_of_many_equal",
+    ),
+    Fault(
+        "race: single precision decides what it cannot know",
+        "self.undecided = not progress.objective > self.least",
+        "self.undecided = False",
+        "test_what_single_precision_cannot_tell_is_told_in_double",
+    ),
+    Fault(
+        "k-means side by side: the lengths of the centres do not count",
+        "closeness -= halves",
+        "closeness -= 0 * halves",
+        "test_nearest_centres_however_many_samples_at_a_time",
+    ),
+    Fault(
+        "k-means side by side: samples that leave a cluster are added to it",
+        "np.array([1, -1], X.dtype)",
+        "np.array([1, 1], X.dtype)",
+        "test_no_sample_is_nearer_to_another_centre or test_digits_have_the_same_labels",
+    ),
+    Fault(
+        "k-means side by side: the worst candidate becomes a centre",
+        "best = (distances @ ones).argmin(axis=1)",
+        "best = (distances @ ones).argmax(axis=1)",
+        "test_the_same_samples_are_drawn_as_centres",
+    ),
+    Fault(
+        "regrouping: what two clusters have in common counts once, not twice",
+        "quotient(own[:, None] + own + s + s.T, m[:, None] + m)",
+        "quotient(own[:, None] + own + s, m[:, None] + m)",
+        "test_joining_costs_what_is_no_longer_explained",
+    ),
+    Fault(
+        "several kernels: weights are shares, not their fourth power",
+        "raised = np.maximum(shares, 0) ** _SHARPNESS",
+        "raised = np.maximum(shares, 0)",
+        "test_a_kernel_of_noise_is_dropped or fourth_powers_of_their_shares",
+    ),
+    Fault(
+        "several kernels: what random clusters explain is not taken off",
+        "- means.sum() - total * (k - 1) / max(n - 1, 1))",
+        "- means.sum())",
+        "test_shares_of_variance_are_those_of_the_naive_twin",
+    ),
+    Fault(
+        "number of clusters: gaps are those of one cluster less",
+        "gaps = (values[:-1] - values[1:])[1:most]",
+        "gaps = (values[:-1] - values[1:])[: most - 1]",
+        "test_the_number_of_clear_clusters_is_found",
+    ),
+    Fault(
+        "number of clusters: stability does not count",
+        "* np.maximum(stability, 0)",
+        "* 1.0",
+        "test_clear_clusters_stand_out_and_noise_does_not or its_gap_its_share_and_its_stability",
+    ),
+    Fault(
+        "threads: more than the user allows",
+        "limits = {kind: min(useful, count)",
+        "limits = {kind: max(useful, count)",
+        "test_limits_of_the_user_hold",
+    ),
+    # -------------------------------------------------------------------------------- metrics
+    Fault(
+        "accuracy: clusters go to the classes that they match least",
+        "maximize=True)\n    return float(counts",
+        "maximize=False)\n    return float(counts",
+        "test_accuracy_with_more_and_with_fewer_clusters",
+    ),
+    Fault(
+        "accuracy: two clusters may go to the same class",
+        "float(counts[rows, columns].sum() / counts.sum())",
+        "float(counts.max(axis=0).sum() / counts.sum())",
+        "test_accuracy_with_more_and_with_fewer_clusters",
+    ),
+    Fault(
+        "mutual information: divided by the arithmetic mean of the entropies",
+        '{"sqrt": "geometric", "max": "max"}',
+        '{"sqrt": "arithmetic", "max": "max"}',
+        "test_nmi_is_the_formula",
+    ),
+    Fault(
+        "purity: the commonest cluster of each class is counted",
+        "counts.max(axis=0).sum()",
+        "counts.max(axis=1).sum()",
+        "test_purity_is_the_share_of_the_commonest_class",
+    ),
+    # --------------------------------------------------------------------------------- checks
+    Fault(
+        "check: missing values are let in",
+        '"allow-nan" if gaps else True',
+        '"allow-nan"',
+        "test_missing_values_are_named_with_what_to_do",
+    ),
+    Fault(
+        "check: infinite values are let in",
+        "ensure_all_finite=finite",
+        "ensure_all_finite=False",
+        "test_what_is_not_a_table_of_numbers_is_refused",
+    ),
+    Fault(
+        "check: negative values are let into nonnegative methods",
+        "if not self.signed and least < 0:",
+        "if False:",
+        "test_signed_data_into_a_nonnegative_method",
+    ),
+    Fault(
+        "check: a start with negative entries is let in",
+        "if value.min() < 0:",
+        "if False:",
+        "test_wrong_arguments_of_kls_nmf or test_a_wrong_argument_is_named",
+    ),
+    Fault(
+        "check: a kernel matrix that is not symmetric is let in",
+        "if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):",
+        "if False:",
+        "test_reliability and test_a_matrix_that_is_no_kernel_is_refused",
+    ),
+    Fault(
+        "check: a kernel with negative squared distances is let in",
+        "if local and K.smallest_distance() < -np.sqrt(limits.eps):",
+        "if False:",
+        "test_reliability and test_a_matrix_that_is_no_kernel_is_refused",
+    ),
+    Fault(
+        "check: a kernel of both signs that is not positive semidefinite is let in",
+        "if values.min() < -1e-3 * np.abs(values).max():",
+        "if False:",
+        "test_an_indefinite_kernel_of_both_signs",
+    ),
+    Fault(
+        "check: negative weights of WNMF are let in",
+        "    if least < 0:",
+        "    if False:",
+        "test_weights_that_are_none",
+    ),
+    Fault(
+        "memory: nothing is refused that would not fit",
+        "if fits(size, limit, free):",
+        "if True:",
+        "test_more_than_the_memory_is_refused or test_memory_that_suffices_is_no_reason_to_refuse",
+    ),
+    # ---------------------------------------------------------- files, downloads, commands, report
+    Fault(
+        "report: names from files are not escaped",
+        "autoescape=True",
+        "autoescape=False",
+        "test_names_from_files_are_text_and_nothing_else",
+    ),
+    Fault(
+        "report: its title is not escaped",
+        "<h1><bdi>{{ name }}</bdi></h1>",
+        "<h1><bdi>{{ name|safe }}</bdi></h1>",
+        "test_names_from_files_are_text_and_nothing_else or test_no_name_changes_the_page",
+    ),
+    Fault(
+        "report: what is hidden in a name stays hidden",
+        'return "".join("\\ufffd" if _hidden(c) else c for c in text)',
+        "return text",
+        "test_names_become_short_and_visible",
+    ),
+    Fault(
+        "table of results: a name can be a formula",
+        'return f"\'{name}"',
+        "return name",
+        "test_no_name_becomes_a_formula",
+    ),
+    Fault(
+        "table of results: a name can be a formula after a space",
+        "name.lstrip().startswith(_FORMULA)",
+        "name.startswith(_FORMULA)",
+        "test_no_name_becomes_a_formula",
+    ),
+    Fault(
+        "archives: names may lead out of them",
+        "if _leads_elsewhere(name):",
+        "if False:",
+        "test_hostile_archives",
+    ),
+    Fault(
+        "archives: a drive or a colon may lead out of them",
+        'or ".." in parts or ":" in parts[0]',
+        'or ".." in parts',
+        "test_hostile_archives",
+    ),
+    Fault(
+        "archives: they may unpack to any size",
+        "if total > limit:",
+        "if False:",
+        "test_hostile_archives",
+    ),
+    Fault(
+        "arrays: objects are not refused",
+        'if dtype.hasobject or dtype.kind == "V":',
+        'if dtype.kind == "V":',
+        "test_hostile_arrays",
+    ),
+    Fault(
+        "downloads: a file with another hash is kept",
+        "if digest.hexdigest() not in sha256:",
+        "if False:",
+        "test_hostile_answers",
+    ),
+    Fault(
+        "downloads: a server may send without end",
+        "if done > size:",
+        "if False:",
+        "test_hostile_answers",
+    ),
+    Fault(
+        "downloads: addresses need not be of the web",
+        'if not url.lower().startswith(("https://", "http://")):',
+        "if False:",
+        "test_only_the_web",
+    ),
+    Fault(
+        "data sets: a file with another hash is parsed",
+        "if found not in dataset.original.sha256:",
+        "if False:",
+        "test_an_original_with_another_hash_is_not_even_parsed",
+    ),
+    Fault(
+        "written aside: a file can take its name before it is on the disk",
+        "os.fsync(file.fileno())",
+        "pass",
+        "test_a_full_disk",
+    ),
+    Fault(
+        "written aside: the file takes its name piece by piece",
+        "aside.replace(path)",
+        "path.write_bytes(aside.read_bytes())",
+        "test_a_folder_that_cannot_be_made or written_anew_is_another_file",
+    ),
+    Fault(
+        "written aside: what failed is left behind",
+        "aside.unlink(missing_ok=True)",
+        "pass",
+        "test_a_full_disk or test_an_interrupt_leaves_nothing_behind",
+    ),
+    Fault(
+        "model files: a record that is in no table is taken for a dict",
+        '[node["record"]]',
+        '.get(node["record"], dict)',
+        HOSTILE_MODELS,
+    ),
+    Fault(
+        "model files: an estimator that is in no table is taken for k-means",
+        '_ESTIMATORS[node["estimator"]]',
+        '_ESTIMATORS.get(node["estimator"], KMeans)',
+        HOSTILE_MODELS,
+    ),
+    Fault(
+        "model files: data may stand in the place of methods",
+        'if hasattr(kind, name) or name.startswith("__"):',
+        "if False:",
+        HOSTILE_MODELS,
+    ),
+    Fault(
+        "model files: centres of k-means may have another shape",
+        "if kind is KMeans:",
+        "if False:",
+        HOSTILE_MODELS,
+    ),
+    Fault(
+        "command: every error ends with the same exit code",
+        'code = getattr(error, "exit_code", 1)',
+        "code = 1",
+        "test_more_than_the_memory_is_refused",
+    ),
+    Fault(
+        "command: Ctrl-C ends as if all were well",
+        "_INTERRUPTED = 130",
+        "_INTERRUPTED = 0",
+        "test_ctrl_c",
+    ),
+    Fault(
+        "command: names from files can command a terminal",
+        'each if each.isprintable() else "\\N{REPLACEMENT CHARACTER}"',
+        "each",
+        "test_names_do_not_command_the_terminal or test_no_name_commands_a_terminal",
+    ),
+]
+
+
+class StaleError(Exception):
+    """A fault that no longer goes with the source or the tests; the message says why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run of tests: the first that failed, if any did, and how long it took."""
+
+    failed: str | None
+    seconds: float
+
+
+def harm(source: Path, fault: Fault) -> None:
+    """Put the fault into a copy of the source."""
+    files = [path for path in sorted(source.rglob("*")) if path.suffix in KINDS]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    found = [path for path, text in texts.items() for _ in range(text.count(fault.right))]
+    if len(found) != 1:
+        places = ", ".join(str(path.relative_to(source)) for path in found) or "nowhere"
+        raise StaleError(f"its piece of the source is there {len(found)} times: {places}")
+    harmed = texts[found[0]].replace(fault.right, fault.wrong)
+    if found[0].suffix == ".py":
+        try:
+            compile(harmed, found[0], "exec")
+        except SyntaxError as error:
+            raise StaleError(f"what it makes is no Python: {error}") from error
+    found[0].write_text(harmed, encoding="utf-8")
+
+
+def files_of(selection: str, root: Path) -> list[str]:
+    """The files with the tests that a selection names, wherever they are."""
+    texts = {path: path.read_text(encoding="utf-8") for path in (root / "tests").rglob("test_*.py")}
+    chosen = set()
+    for name in set(re.findall(r"test_\w+", selection)):
+        here = {
+            path
+            for path, text in texts.items()
+            if path.stem == name or re.search(rf"def {name}\w*\(", text)
+        }
+        if not here:
+            raise StaleError(f"there is no test {name}")
+        chosen |= here
+    return sorted(str(path.relative_to(root)) for path in chosen) or ["tests"]
+
+
+def run(selection: str, source: Path, root: Path) -> Outcome:
+    """Run the selected tests with this source, up to the first that fails."""
+    command = [sys.executable, "-m", "pytest", *files_of(selection, root), "-k", selection]
+    command += ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "plugin_of_faults"]
+    (source / "plugin_of_faults.py").write_text(PLUGIN)
+    environment = os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, text=True, timeout=LIMIT
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StaleError(f"its tests take more than {LIMIT} seconds") from error
+    seconds = time.monotonic() - begun
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if done.returncode == 0:
+        return Outcome(None, seconds)
+    if done.returncode == 1 and failed:
+        return Outcome(failed[1], seconds)
+    last = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
+    raise StaleError(f"its tests did not run, pytest ended with {done.returncode}: {last[-1]}")
+
+
+def with_copy(root: Path, fault: Fault | None, selection: str) -> Outcome:
+    """Run the selected tests with a copy of the source, harmed by a fault or as it is."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(root / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        if fault is not None:
+            harm(source / "klsnmf", fault)
+        return run(selection, source, root)
+
+
+def sound(root: Path, selection: str) -> str:
+    """Why tests cannot tell anything of a fault: they fail without one. Empty if they pass."""
+    try:
+        outcome = with_copy(root, None, selection)
+    except StaleError as error:
+        return str(error)
+    return f"{outcome.failed} fails without a fault" if outcome.failed else ""
+
+
+def judge(root: Path, fault: Fault) -> tuple[bool, str]:
+    """Whether a fault is caught, and the line that says so."""
+    try:
+        outcome = with_copy(root, fault, fault.tests)
+    except StaleError as error:
+        return False, f"STALE, {error}"
+    verdict = f"caught by {outcome.failed}" if outcome.failed else "NOT CAUGHT"
+    return bool(outcome.failed), f"{verdict} ({outcome.seconds:.0f} s)"
+
+
+def chosen(names: Sequence[str]) -> list[Fault]:
+    """The faults whose names have one of these words in them; all without words."""
+    faults = [
+        fault
+        for fault in FAULTS
+        if not names or any(name.lower() in fault.name.lower() for name in names)
+    ]
+    if not faults:
+        sys.exit(f"No fault has a name with {' or '.join(map(repr, names))} in it.")
+    return faults
+
+
+def check(root: Path, faults: Iterable[Fault], pool: ThreadPoolExecutor) -> bool:
+    """Whether all selections pass on the source as it is; those that do not are printed."""
+    selections = sorted({fault.tests for fault in faults})
+    troubles = list(pool.map(lambda selection: sound(root, selection), selections))
+    for selection, trouble in zip(selections, troubles, strict=True):
+        if trouble:
+            print(f"{selection}: {trouble}", flush=True)
+    return not any(troubles)
+
+
+def main() -> int:
+    """Try the faults, and print what becomes of each."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults", description="Faults that the tests must catch."
+    )
+    parser.add_argument("names", nargs="*", help="only faults with these words in their names")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at once")
+    parser.add_argument("--check", action="store_true", help="first run the tests without a fault")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent,
+        help="the folder with src and tests",
+    )
+    given = parser.parse_args()
+    root, faults = given.root.resolve(), chosen(given.names)
+    with ThreadPoolExecutor(max(1, given.jobs)) as pool:
+        if given.check and not check(root, faults, pool):
+            return 1
+        caught = 0
+        verdicts = pool.map(lambda fault: judge(root, fault), faults)
+        for fault, (good, line) in zip(faults, verdicts, strict=True):
+            caught += good
+            print(f"{fault.name}: {line}", flush=True)
+    print(f"{caught} of {len(faults)} faults were caught.")
+    return 0 if caught == len(faults) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
