@@ -53,7 +53,7 @@ def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
             start = (np.full((n, k), 1 / n, np.float32), np.ones((n, k), np.float32))
             few, many = (_best(X, k, start, count) for count in (1, 1 + _ITERATIONS))
             # A difference of measurements can come out at nothing, which has no logarithm.
-            iteration = max(many - few, _LEAST) / _ITERATIONS
+            iteration = max((many - few) / _ITERATIONS, _LEAST)
             times = round(iteration, 6), round(max(few - iteration, _LEAST), 6)
             found.append(Cost(grows, n, k, p, *times, __version__, protocol()))
             if report is not None:
