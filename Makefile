@@ -52,10 +52,11 @@ docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors
 
 # Programs around the library, which are tested once: with whatever versions, they ask of them what
 # the library asks.
-AROUND := around experiments datasets/test_downloads.py report/test_browser.py
+AROUND := around cli experiments datasets/test_downloads.py report/test_browser.py
 
-# How good the answers are, which does not depend on versions either.
-ANSWERS := estimators/test_defaults.py solve/test_race.py solve/test_regroup.py
+# How good the answers are, and that a fit goes on where it was: neither depends on versions.
+ANSWERS := estimators/test_defaults.py solve/test_race.py solve/test_regroup.py \
+	solve/test_checkpoint.py
 
 .PHONY: lowest
 lowest: $(LOWEST)/.installed-test ## run the library's tests with the oldest supported dependencies

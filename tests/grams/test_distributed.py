@@ -41,17 +41,11 @@ def client():
         yield client
 
 
-@pytest.fixture(scope="module")
-def cluster_of_the_doomed():
+@pytest.fixture
+def doomed():
+    """The client of a cluster whose workers may be killed: who knows when they are back."""
     with LocalWorkers(n_workers=2) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
-
-
-@pytest.fixture
-def doomed(cluster_of_the_doomed):
-    """The client of a cluster whose workers may be killed; both are there when a test begins."""
-    cluster_of_the_doomed.wait_for_workers(2, timeout=60)
-    return cluster_of_the_doomed
 
 
 @pytest.fixture(autouse=True)
