@@ -20,28 +20,10 @@ from .by_kernel import KernelClusterer, Setup
 from .labels import lost_with_most, read_labels, strength
 
 
-@dataclass(eq=False, repr=False)
-class KernelMethod(KernelClusterer):
-    """The parameters that CNMF, KNMF and KernelKMeans share."""
-
-    n_clusters: int = 8
-    _: KW_ONLY
-    row_norm: str | None = "auto"
-    init: Any = "auto"
-    n_init: int = 10
-    max_iter: int = 1000
-    tol: float = 1e-4
-    random_state: Any = None
-    verbose: int = 0
-    callback: Callback | None = None
-
-
-@dataclass(eq=False, repr=False)
-class KernelFactorization(KernelMethod):
+class KernelFactorization(KernelClusterer):
     """What CNMF and KNMF share: how labels are read from G."""
 
-    _: KW_ONLY
-    labels: str = "argmax"
+    labels: str
 
     def _labels_of(self, solution: Solution) -> Labels:
         G = solution.factors["G"]
@@ -59,6 +41,7 @@ class KernelFactorization(KernelMethod):
         return self._reading.scores(rows, rows)
 
 
+@dataclass(eq=False, repr=False)
 class CNMF(KernelFactorization):
     """Convex nonnegative matrix factorization (CNMF), for data of any sign.
 
@@ -96,6 +79,18 @@ class CNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
+    n_clusters: int = 8
+    _: KW_ONLY
+    row_norm: str | None = "auto"
+    labels: str = "argmax"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self, kernel="linear", gram="samples"), run=raced)
 
@@ -127,18 +122,28 @@ class KNMF(KernelFactorization):
         As in :class:`KLSNMF`.
     """
 
+    n_clusters: int = 8
     _: KW_ONLY
     kernel: Any = "self-tuning"
     radius: float | str = "auto"
     n_neighbors: int | str | None = "auto"
     diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    labels: str = "argmax"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self), run=raced)
 
 
 @dataclass(eq=False, repr=False)
-class KernelKMeans(KernelMethod):
+class KernelKMeans(KernelClusterer):
     """k-means in the space of a kernel.
 
     The algorithm of Lloyd with a kernel matrix in place of samples: each sample goes to the nearest
@@ -162,11 +167,20 @@ class KernelKMeans(KernelMethod):
         As in :class:`KLSNMF`. Rows of ``G_`` have one entry that is not zero.
     """
 
+    n_clusters: int = 8
     _: KW_ONLY
     kernel: Any = "self-tuning"
     radius: float | str = "auto"
     n_neighbors: int | str | None = "auto"
     diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    init: Any = "auto"
+    n_init: int = 10
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])

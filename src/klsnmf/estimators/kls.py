@@ -14,34 +14,7 @@ from .by_kernel import KernelClusterer, Setup
 
 
 @dataclass(eq=False, repr=False)
-class LocalSimilarityMethod(KernelClusterer):
-    """The parameters that KLSNMF and LSNMF share."""
-
-    n_clusters: int | str = 8
-    _: KW_ONLY
-    lam: float | str = "auto"
-    n_neighbors: int | str | None = "auto"
-    diffusion: int | str = "auto"
-    row_norm: str | None = "auto"
-    graph_weight: float = 0.0
-    graph_neighbors: Any = 5
-    solver: str = "auto"
-    init: Any = "auto"
-    n_init: int | str = "auto"
-    regroup: bool = True
-    max_iter: int = 500
-    tol: float = 1e-4
-    random_state: Any = None
-    engine: Any = None
-    verbose: int = 0
-    callback: Callback | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-
-    _on_devices = True
-
-
-@dataclass(eq=False, repr=False)
-class KLSNMF(LocalSimilarityMethod):
+class KLSNMF(KernelClusterer):
     """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
 
     Clusters samples and learns their local similarity at once, by minimising
@@ -184,12 +157,32 @@ class KLSNMF(LocalSimilarityMethod):
     (1797,)
     """
 
+    n_clusters: int | str = 8
     _: KW_ONLY
+    lam: float | str = "auto"
     kernel: Any = "self-tuning"
     radius: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
     neighbor_search: str = "auto"
+    diffusion: int | str = "auto"
     gram: str = "auto"
     max_memory: float | None = None
+    row_norm: str | None = "auto"
+    graph_weight: float = 0.0
+    graph_neighbors: Any = 5
+    solver: str = "auto"
+    init: Any = "auto"
+    n_init: int | str = "auto"
+    regroup: bool = True
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: Any = None
+    engine: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+    _on_devices = True
 
     def _setup(self) -> Setup:
         return Setup.of(self, KernelSettings.of(self), orthogonal=True)
@@ -204,7 +197,7 @@ class GLSNMF(KLSNMF):
 
 
 @dataclass(eq=False, repr=False)
-class LSNMF(LocalSimilarityMethod):
+class LSNMF(KernelClusterer):
     """Nonnegative matrix factorization with local similarity learning (LS-NMF).
 
     The linear kernel: samples are approximated by X ≈ G (WᵀX), W, G ≥ 0. Data of any sign.
@@ -227,8 +220,28 @@ class LSNMF(LocalSimilarityMethod):
         As in :class:`KLSNMF`.
     """
 
+    n_clusters: int | str = 8
     _: KW_ONLY
     orthogonal: bool = True
+    lam: float | str = "auto"
+    n_neighbors: int | str | None = "auto"
+    diffusion: int | str = "auto"
+    row_norm: str | None = "auto"
+    graph_weight: float = 0.0
+    graph_neighbors: Any = 5
+    solver: str = "auto"
+    init: Any = "auto"
+    n_init: int | str = "auto"
+    regroup: bool = True
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: Any = None
+    engine: Any = None
+    verbose: int = 0
+    callback: Callback | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+    _on_devices = True
 
     def _setup(self) -> Setup:
         kernel = KernelSettings.of(self, kernel="linear")
