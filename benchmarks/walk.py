@@ -23,7 +23,7 @@ Imports = Mapping[str, frozenset[str]]
 LAZY = ("", "methods")
 
 #: Words for kinds of matrices, kernels and factors: which of them it is, only they should know.
-_KINDS = ("Gram", "Kernel", "Tiles", "Diffusion", "Graph", "Links", "Normalized")
+_KINDS = ("Gram", "Kernel", "Tiles", "Diffusion", "Graph", "Links", "Steps")
 
 
 def modules() -> dict[str, Path]:
@@ -143,7 +143,7 @@ def mentioning(word: str) -> list[str]:
 
 def main() -> None:
     walk, chain = walked(), longest_chain(imports())
-    kinds, hosts = asked_kinds(), mentioning("on_host")
+    kinds, hosts = asked_kinds(), [*mentioning("on_host"), *mentioning("follows_lists")]
     sizes = [len(path.read_text(encoding="utf-8").splitlines()) for path in modules().values()]
     root = sorted(path.stem for path in SOURCE.glob("*.py"))
     print(f"A default fit walks through {len(walk)} files: {', '.join(walk)}")
@@ -151,7 +151,8 @@ def main() -> None:
     print(f"Longest chain of imports: {len(chain)}: {' -> '.join(chain)}")
     print(f"Lines of source: {sum(sizes)}, at most {max(sizes)} in a file")
     print(f"isinstance on kinds: {sum(kinds.values())}: {kinds}")
-    print(f"Files with on_host: {len(hosts)}: {', '.join(hosts)}")
+    asking = sorted(set(hosts))
+    print(f"Files that ask where an array is: {len(asking)}: {', '.join(asking)}")
 
 
 if __name__ == "__main__":

@@ -358,13 +358,13 @@ FAULTS = [
         "links: those in both neighbourhoods count twice in the union",
         "(np.diff(new.indptr)[i] + self.counts[j] - both)",
         "(np.diff(new.indptr)[i] + self.counts[j])",
-        "test_links and test_against_the_naive_twin",
+        "test_sparse_links and test_against_the_naive_twin",
     ),
     Fault(
         "links: the share is not squared",
         "sparse.coo_array((shares**2, (i, j))",
         "sparse.coo_array((shares, (i, j))",
-        "test_links and test_against_the_naive_twin",
+        "test_sparse_links and test_against_the_naive_twin",
     ),
     # --------------------------------------------------------------- labels and new samples
     Fault(

@@ -115,19 +115,10 @@ class SimilarityContract:
         assert type(copied) is type(similarity)
 
     def test_what_it_says_of_itself(self, similarity):
-        steps, way = similarity.steps, similarity.way
-        assert (steps is None) == (way is None) == (not isinstance(similarity, DiffusedKernel))
+        assert (similarity.steps is None) == (not isinstance(similarity, DiffusedKernel))
         radii = 1 if similarity.width is None else to_host(similarity.width)
         assert np.all(np.isfinite(radii))
         assert np.all(radii > 0)
-
-    def test_products_of_the_fit(self, similarity, view, library):
-        W = there(np.random.default_rng(1).random((N, K)), library)
-        known = similarity.of_fit(W)
-        assert (known is not None) == (similarity.steps is not None)
-        if known is not None:
-            np.testing.assert_allclose(to_host(known[0]), to_host(view.K.dot(W)), rtol=1e-6)
-            np.testing.assert_allclose(to_host(known[1]), to_host(view.K.diagonal))
 
 
 class TestPlain(SimilarityContract):

@@ -281,3 +281,15 @@ def test_status_of_the_winner():
     assert race.work(model, starts[0]) >= race.WORTH
     (found,) = raced([model] * len(starts), starts, max_iter=500, tol=1e-3)
     assert found.status is Status.CONVERGED
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_of_many_equal_starts_wins(seed):
+    X = samples(seed)
+    model = NMF(Data(X))
+    (start,) = starts_of(model, X, 3, 1, seed)
+    # In other units of G and F the path is the same, but for rounding.
+    twins = [{"G": start["G"] * unit, "F": start["F"] / unit} for unit in (1, 3, 5, 7, 11, 13)]
+    (found,) = raced([model] * 6, twins, **HOW)
+    same(found, solve([model], twins[:1], **HOW)[0])

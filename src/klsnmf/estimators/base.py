@@ -107,10 +107,9 @@ class Clusterer(
 
     def _keep(self, result: Result) -> None:
         kept = {**result.attributes, "notes_": result.notes}
-        for name in [name for name in vars(self) if name.endswith("_") and name not in kept]:
-            delattr(self, name)
-        # At once: whoever interrupts it finds the old fit or the new one.
-        self.__dict__.update(kept)
+        others = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        # One assignment: whoever interrupts it finds the old fit or the new one.
+        self.__dict__ = others | kept
 
     def _told_of(self, solution: Solution) -> dict[str, Any]:
         """The attributes that say how a solution was come to."""
@@ -125,8 +124,9 @@ class Clusterer(
     def scores(self, X: Any) -> Array:
         """How well each cluster suits each sample; the largest names the sample's cluster.
 
-        How clearly it does, 1 - second/first, is the strength of the sample in its cluster, for
-        those of the fit ``strengths_``. See :mod:`klsnmf.estimators.labels`.
+        How clearly it does, 1 - second/first, is the strength of the sample in its cluster. For the
+        samples of the fit ``strengths_`` has it, read from the fit itself: as new samples they know
+        no graph and no orthogonality. See :mod:`klsnmf.estimators.labels`.
 
         Parameters
         ----------

@@ -171,7 +171,7 @@ class Factorization(Clusterer):
             "objective_": float(objectives[-1]),
             "history_": best.history | {"objective": objectives},
             **{"labels_": labels, "G_": G, "components_": components},
-            "strengths_": strength(reading.scores(G, gains), labels),
+            "strengths_": strength(reading.scores(G, gains), labels).astype(X.dtype, copy=False),
             **{"_reading": reading, "_unit": unit},
         }
         return [Result(attributes, self._notes(best, labels))]

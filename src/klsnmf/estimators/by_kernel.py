@@ -309,7 +309,8 @@ class KernelClusterer(Clusterer):
         labels = xp.where(xp.any(G, axis=1), labels, new.labels(KW, own))
         strange = to_host(new.strangers(KW, own))
         labels = _placed(similarity, X, labels, strange, ~strange, labels)
-        return {"labels_": labels, "strengths_": strength(new.scores(KW, own), labels)}
+        strengths = cast(strength(new.scores(KW, own), labels), G.dtype)
+        return {"labels_": labels, "strengths_": strengths}
 
     # ------------------------------------------------------------------------ new samples
 

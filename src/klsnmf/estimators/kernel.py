@@ -32,7 +32,7 @@ class KernelFactorization(KernelClusterer):
     def _read(self, G: Array, labels: Labels, *_: Any) -> dict[str, Any]:
         rng = check_random_state(self.random_state)
         labels, reading = read_labels(G, lost_with_most(labels, G), self.labels, rng)
-        strengths = strength(reading.scores(G, G), labels)
+        strengths = strength(reading.scores(G, G), labels).astype(G.dtype, copy=False)
         return {"labels_": labels, "strengths_": strengths, "_reading": reading}
 
     def _scores(self, X: Any, method: str) -> Array:

@@ -140,6 +140,13 @@ class TwoSteps(Diffusion):
     Two of them have a diagonal that products tell; after more it takes eigenvectors.
     """
 
+    #: Why a model file does not hold it.
+    not_stored = (
+        "A dense kernel with diffusion=2 is asked at each step, by workers or tile by tile, so a "
+        "model file does not hold it: set diffusion=0 or 4, or n_neighbors for a sparse kernel, "
+        "and fit again."
+    )
+
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of rows of first steps, which are half the way."""
         return row_lengths(rows.toarray())

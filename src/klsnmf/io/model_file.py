@@ -29,7 +29,7 @@ from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
 from ..estimators.notes import Collapsed, FewerClusters, NotConverged
-from ..grams.diffused import Diffusion, TwoSteps
+from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
 from ..kernels import similarity
@@ -87,7 +87,9 @@ def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
     wanted = "the model.npz that klsnmf cluster wrote"
     if isinstance(reason, UnsafeFileError):
         return ModelError(f"{reason} It is no model of klsnmf: give {wanted}.")
-    return ModelError(f"{path} is no model of klsnmf ({reason}). Give {wanted}, or make it again.")
+    return ModelError(
+        f"{path} is no model that this klsnmf reads ({reason}). Give {wanted}, or make it again."
+    )
 
 
 class _ModelArchive(Archive):
@@ -95,12 +97,8 @@ class _ModelArchive(Archive):
 
     def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         kind = type(value).__name__
-        if isinstance(value, TwoSteps):
-            raise ModelError(
-                "A dense kernel with diffusion=2 is asked at each step, by workers or tile by "
-                "tile, so a model file does not hold it: set diffusion=0 or 4, or n_neighbors for "
-                "a sparse kernel, and fit again."
-            )
+        if reason := getattr(value, "not_stored", ""):
+            raise ModelError(reason)
         if type(value) is not _ESTIMATORS.get(kind):
             return super().encode(value, arrays, where)
         parameters = value.get_params(deep=False)

@@ -44,11 +44,6 @@ class Similarity(Protocol):
         """Steps of diffusion; None without."""
         return None
 
-    @property
-    def way(self) -> str | None:
-        """What diffusion goes by, "products" or "eigenvectors"; None without."""
-        return None
-
     @abstractmethod
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """k(y, x) for new samples y and all x, and k(y, y).
@@ -63,10 +58,6 @@ class Similarity(Protocol):
     @abstractmethod
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         """Of some samples of the fit, given by their places, the nearest to each y."""
-
-    def of_fit(self, W: Array) -> tuple[Array, Array] | None:  # (n, k), (n,)
-        """KW and K_ii of the samples of the fit, where they are known without these samples."""
-        return None
 
     def host_copy(self) -> Similarity:
         """The same with numpy's arrays in place of all that is on a device."""
@@ -208,10 +199,6 @@ class DiffusedKernel(Similarity):
     def steps(self) -> int:
         return self.diffusion.steps
 
-    @property
-    def way(self) -> str:
-        return self.diffusion.way
-
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         c = self.diffusion.c
         return self.product(Y, arrays.identity(c.shape[0], c))
@@ -230,10 +217,6 @@ class DiffusedKernel(Similarity):
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         return self.base.nearest(Y, among)
-
-    def of_fit(self, W: Array) -> tuple[Array, Array]:  # (n, k), (n,)
-        K = self.diffusion.gram()
-        return K.dot(W), K.diagonal
 
 
 @dataclass(frozen=True)

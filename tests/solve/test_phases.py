@@ -1,0 +1,78 @@
+"""Phases: which starts go on, how iterations are shared, when a fit ends, and λ."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from klsnmf import KLSNMF
+from klsnmf.grams.array import DenseGram
+from klsnmf.models.ls_nmf import FREE, LocalSimilarity
+from klsnmf.solve.loop import solve
+from klsnmf.solve.phases import FINALISTS, SCREENING_STEPS, with_best_starts
+from klsnmf.solve.solution import Solution, Status, lowest
+
+from ..estimators.test_defaults import digits_problem
+from ..helpers import blobs
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+def test_the_unit_of_the_kernel_does_not_decide_when_a_fit_ends(factor):
+    K = rbf_kernel(blobs(30, 3, 6, 0)[0], gamma=0.1)
+    rng = np.random.default_rng(0)
+    start = {"W": rng.random((30, 3)) / 30, "G": rng.random((30, 3))}
+    plain, other = (
+        solve([LocalSimilarity(DenseGram(unit * K), 0.0, FREE)], [start], max_iter=2000, tol=1e-4)[
+            0
+        ]
+        for unit in (1.0, factor)
+    )
+    assert plain.status is other.status is Status.CONVERGED
+    assert plain.n_iter == other.n_iter
+
+
+def test_one_that_collapsed_is_the_best_only_if_all_did():
+    def one(status, objective):
+        return Solution({}, np.zeros(3, int), {"objective": np.array([objective])}, status)
+
+    sound, lost, lower = (
+        one(Status.EXHAUSTED, 3.0),
+        one(Status.COLLAPSED, 2.0),
+        one(Status.COLLAPSED, 1.0),
+    )
+    assert lowest([lost, sound, lower]) is sound
+    assert lowest([lost, lower]) is lower
+
+
+def test_screening_keeps_the_lowest_of_each_kind():
+    problem = digits_problem(24)
+    kept = with_best_starts(problem, regroup=False).starts
+    model = problem.phases[-1].model(problem.K.in_single_precision(), 0.0)
+    tried = solve(
+        [model] * len(problem.starts),
+        [start.factors for start in problem.starts],
+        max_iter=SCREENING_STEPS,
+        tol=0,
+    )
+    for way in {start.way for start in problem.starts}:
+        ends = {
+            id(start): one.objective
+            for start, one in zip(problem.starts, tried, strict=True)
+            if start.way == way
+        }
+        found = sorted(ends[id(start)] for start in kept if start.way == way)
+        assert found == sorted(ends.values())[:FINALISTS]
+
+
+@pytest.mark.parametrize(("max_iter", "soft", "exact"), [(7, 4, 3), (8, 4, 4), (1, 1, 0)])
+def test_each_phase_has_its_share_of_the_iterations(max_iter, soft, exact):
+    X, _ = blobs(40, 3, 6, 0)
+    model = KLSNMF(3, max_iter=max_iter, tol=0, random_state=0).fit(X)
+    assert list(model.history_["solver"]) == ["soft"] * soft + ["exact"] * exact
+
+
+def test_auto_lam_is_one_percent_of_what_leaves_half_of_the_samples_alone():
+    K = rbf_kernel(blobs(60, 3, 6, 0)[0], gamma=0.1)
+    G = np.random.default_rng(0).random((60, 3))
+    model = KLSNMF(3, kernel="precomputed", init=(G / 60, G), max_iter=3000).fit(K)
+    threshold = np.median(((K @ G) / ((2 - 2 * K) @ G)).max(axis=1))
+    assert model.lam_ == pytest.approx(0.01 * threshold)
