@@ -432,13 +432,13 @@ FAULTS = [
         "batch: fits that trade places keep their old numbers",
         "fit.place, last.place = last.place, fit.place",
         "pass",
-        "test_solver and test_a_batch_is_its_fits_one_by_one",
+        "test_loop and test_a_batch_is_its_fits_one_by_one",
     ),
     Fault(
         "batch: what a fit that ended had found is lost",
         "stack[last.place, ...] = ended",
         "pass",
-        "test_solver and test_a_batch_is_its_fits_one_by_one",
+        "test_loop and test_a_batch_is_its_fits_one_by_one",
     ),
     Fault(
         "the best of several: one that collapsed can be it",

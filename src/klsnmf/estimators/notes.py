@@ -69,12 +69,16 @@ class Collapsed:
     share: float = 0.0
     safe: float = 0.0
 
+    @property
+    def advised(self) -> float:
+        """Half of what was seen to do: at the edge a smaller λ can do worse than a larger one."""
+        return float(f"{0.5 * self.safe:.3g}")
+
     def __str__(self) -> str:
         if self.parameter != "lam":
             advice = "Lower it."
         elif self.safe:
-            # Half of what was seen to do: at the edge a smaller λ can do worse than a larger one.
-            advice = f"lam={0.5 * self.safe:.3g} or less does not collapse."
+            advice = f"lam={self.advised:.3g} or less does not collapse."
         else:
             advice = "Set lam=0."
         return (
