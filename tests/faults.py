@@ -23,8 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Seconds after which tests are given up, so that a fault that never ends is seen too.
-LIMIT = 600
+#: Seconds after which tests are given up: a fault may make them go on for ever.
+LIMIT = 1800
 
 #: Files of the source that can be harmed.
 KINDS = (".py", ".html", ".js", ".css")
@@ -414,7 +414,7 @@ FAULTS = [
         "convergence: the change is compared with the tolerance itself",
         "moved < max(tol * abs(loss), rounding)",
         "moved < max(tol, rounding)",
-        "test_patience or the_unit_of_the_kernel_does_not_decide",
+        "test_planted_clusters_are_found and linear or the_unit_of_the_kernel_does_not_decide",
     ),
     Fault(
         "convergence: a single step that changes little ends a fit",
@@ -456,7 +456,7 @@ FAULTS = [
         "phases: the first takes all iterations",
         "budget = -(-left // ",
         "budget = -(-left // 1 ** ",
-        "test_exact_solvers_end_with_orthonormal_columns or each_phase_has_its_share",
+        "test_a_progress_bar_of_a_search_reaches_our_phases or each_phase_has_its_share",
     ),
     Fault(
         "automatic weight of the local term: another share of the threshold",
@@ -866,7 +866,7 @@ def with_copy(root: Path, fault: Fault | None, selection: str) -> Outcome:
         return run(selection, source, root)
 
 
-def sound(root: Path, selection: str) -> str:
+def trouble(root: Path, selection: str) -> str:
     """Why tests cannot tell anything of a fault: they fail without one. Empty if they pass."""
     try:
         outcome = with_copy(root, None, selection)
@@ -900,11 +900,14 @@ def chosen(names: Sequence[str]) -> list[Fault]:
 def check(root: Path, faults: Iterable[Fault], pool: ThreadPoolExecutor) -> bool:
     """Whether all selections pass on the source as it is; those that do not are printed."""
     selections = sorted({fault.tests for fault in faults})
-    troubles = list(pool.map(lambda selection: sound(root, selection), selections))
-    for selection, trouble in zip(selections, troubles, strict=True):
-        if trouble:
-            print(f"{selection}: {trouble}", flush=True)
-    return not any(troubles)
+    good = True
+    for selection, why in zip(
+        selections, pool.map(lambda selection: trouble(root, selection), selections), strict=True
+    ):
+        if why:
+            good = False
+            print(f"{selection}: STALE, {why}", flush=True)
+    return good
 
 
 def main() -> int:
@@ -924,15 +927,14 @@ def main() -> int:
     given = parser.parse_args()
     root, faults = given.root.resolve(), chosen(given.names)
     with ThreadPoolExecutor(max(1, given.jobs)) as pool:
-        if given.check and not check(root, faults, pool):
-            return 1
+        sound = not given.check or check(root, faults, pool)
         caught = 0
         verdicts = pool.map(lambda fault: judge(root, fault), faults)
         for fault, (good, line) in zip(faults, verdicts, strict=True):
             caught += good
             print(f"{fault.name}: {line}", flush=True)
     print(f"{caught} of {len(faults)} faults were caught.")
-    return 0 if caught == len(faults) else 1
+    return 0 if sound and caught == len(faults) else 1
 
 
 if __name__ == "__main__":
