@@ -72,9 +72,10 @@ def test_honest_files_are_read(array, version, tmp_path):
 
 
 HOSTILE_ARRAYS = {
-    "objects": (npy(np.array([{}, []], dtype=object)), "objects"),
-    "records": (npy(np.zeros(3, [("a", "<f8")])), "records"),
-    "objects in records": (lying_npy((1,), [("a", "|O")]), "objects"),
+    "objects": (npy(np.array([{}, []], dtype=object)), "holds objects"),
+    "objects that fit": (lying_npy((8,), "|O"), "holds objects"),
+    "records": (npy(np.zeros(3, [("a", "<f8")])), "holds records"),
+    "objects in records": (lying_npy((1,), [("a", "|O")]), "holds objects"),
     "more than any limit": (lying_npy((HUGE,)), "has 64: it is incomplete, or damaged"),
     "more than there is": (lying_npy((1000, 1000)), "claims 8000000 bytes of data and has 64"),
     "less than there is": (lying_npy((2,)), "claims 16 bytes of data and has 64"),
