@@ -89,13 +89,16 @@ def filtered_iteration(
     Q: Array,
     k: int,
     rough: Callable[[Array], Array] | None = None,
+    *,
+    near: bool = False,
 ) -> tuple[Array, Array]:  # (k,), (n, k)
     """The k largest eigenvalues of a matrix with eigenvalues in [-1, 1], and their vectors.
 
     Subspace iteration from the block Q, (n, m) with m > k, by Chebyshev polynomials in place of
     powers. They stay small below an edge and rise steeply above it, so that on long thin curves,
     where eigenvalues crowd below 1, a hundred products do the work of thousands. The edge
-    follows the smallest eigenvalue found so far. Q is overwritten.
+    follows the smallest eigenvalue found so far. Q is overwritten. ``near`` says that Q is near the
+    vectors looked for, so that the edge can begin where Q says.
 
     ``rough`` multiplies in single precision. It goes as far as the tolerance asks, in half the
     time, unless eigenvalues crowd too close to 1 or rounding is all that is left.
@@ -103,11 +106,15 @@ def filtered_iteration(
     search = _Search(Q, k)
     if rough is not None:
         search.Q = Q.astype(np.float32)
+        if near:
+            search.begin_near(rough)
         before = np.inf
         while search.goes_on(_CROWDED) and search.residual <= before / 2:
             before = search.residual
             search.filter(rough)
         search.continue_in(Q.dtype, multiply)
+    elif near:
+        search.begin_near(multiply)
     while search.goes_on(_UNRESOLVED):
         search.filter(multiply)
     return search.values[:k], search.Q[:, :k]
@@ -125,6 +132,13 @@ class _Search:
         found = self.residual < min(_RESIDUAL, _SHARE * (1 - self.edge))
         resolved = 1 - self.edge >= unresolved * np.finfo(self.Q.dtype).eps
         return not found and resolved and self.products <= _MOST_PRODUCTS
+
+    def begin_near(self, multiply: Callable[[Array], Array]) -> None:
+        """From vectors that are near those looked for: the edge is known, but no vector is."""
+        self.Q = _orthogonal(self.Q)
+        self.align(multiply)
+        self.edge = max(self.edge, _FIRST_EDGE)
+        self.residual = np.inf
 
     def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
         """Go on from here in a higher precision, with as many products as from the beginning."""

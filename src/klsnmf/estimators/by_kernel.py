@@ -34,6 +34,7 @@ from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
+from ..solve.choose import Choice, choose
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -139,12 +140,16 @@ class KernelClusterer(Clusterer):
         with journal_of(estimators, samples.X, setup.checkpoint) as journal:
             k, evidence = self._count(setup, samples)
             local = any(each.lam != 0 for each in setups)
-            views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
             for_starts = self._for_starts(setup, samples)
+            choice = self._choice(setup, samples, for_starts, k)
+            if choice is None:
+                views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
+            else:
+                views = [choice.view]
             mixture = Mixture(views, k, check_random_state(self.random_state))
             for _ in range(ROUNDS):  # one round, unless weights of several kernels are learned
                 view, weights = mixture.view(), mixture.weights
-                problem = self._problem(setup, for_starts, view, k, journal)
+                problem = self._problem(setup, for_starts, view, k, journal, choice)
                 lams, solutions = _solved(setups, problem, journal)
                 if mixture.learn(to_host(solutions[0].labels)):
                     break
@@ -199,8 +204,22 @@ class KernelClusterer(Clusterer):
             return _scaled(setup, X.astype(np.float64), row_norm, unit)
         return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
+    def _choice(self, setup: Setup, samples: Samples, X: Matrix | None, k: int) -> Choice | None:
+        """The graph and the sizes of clusters where there is a choice, and the clusters."""
+        graphs = samples.settings.graphs(samples.scaled, samples.unit, k) if k > 1 else None
+        if graphs is None:
+            return None
+        rng, sizes = check_random_state(self.random_state), samples.settings.sizes
+        return choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
+
     def _problem(
-        self, setup: Setup, X: Matrix | None, view: View, k: int, journal: Journal
+        self,
+        setup: Setup,
+        X: Matrix | None,
+        view: View,
+        k: int,
+        journal: Journal,
+        choice: Choice | None,
     ) -> Problem:
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K, graph = view.K, None
@@ -214,14 +233,18 @@ class KernelClusterer(Clusterer):
             graph_weight=setup.graph_weight,
         )
         kept = journal.starts((K.shape[0], k), K.dtype)
-        begin = kept or self._starts(setup, X, view.base, k)
+        begin = kept or self._starts(setup, X, view.base, k, choice)
         problem = Problem(
             K, begin, phases, self.max_iter, self.tol, listener(self), journal, setup.run
         )
         return problem if kept else with_best_starts(problem, regroup=setup.regroup)
 
-    def _starts(self, setup: Setup, X: Matrix | None, K: Gram, k: int) -> list[Start]:
+    def _starts(
+        self, setup: Setup, X: Matrix | None, K: Gram, k: int, choice: Choice | None
+    ) -> list[Start]:
         n = K.shape[0]
+        if choice is not None and self.init == "auto":
+            return [Start.of_labels("chosen", choice.answer.labels, k, K.hold)]
         if not isinstance(self.init, str):
             return [Start("given", check_start(self.init, n, k, K))]
         if X is None and self.init == "kmeans":

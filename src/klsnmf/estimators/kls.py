@@ -165,6 +165,7 @@ class KLSNMF(KernelClusterer):
     n_neighbors: int | str | None = "auto"
     neighbor_search: str = "auto"
     diffusion: int | str = "auto"
+    sizes: str = "auto"
     gram: str = "auto"
     max_memory: float | None = None
     row_norm: str | None = "auto"

@@ -29,6 +29,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
     "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
     "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto", "unweighed"})],
+    "sizes": [StrOptions({"auto", "even", "free"})],
     "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
     "max_memory": [Interval(Real, 0, None, closed="neither"), None],
     "row_norm": [StrOptions({"l2", "auto"}), None],

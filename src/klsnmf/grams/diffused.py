@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..core import memory
 from ..core.arithmetic import row_lengths, step
-from ..core.arrays import cast, on_host, set_diagonal, slices, to_host, without_tiny
+from ..core.arrays import cast, namespace, on_host, set_diagonal, slices, to_host, without_tiny
 from ..core.types import Array
 from .array import DenseGram
 from .base import Gram, inverse_root, multiply_wide
@@ -90,6 +90,15 @@ class Diffusion:
         if self._jumps:
             return self.rest @ (self.rest @ self.walk(V, 1))
         return self.walk(V, self.steps - 1)
+
+    @property
+    def scale(self) -> Array:  # (n, 1)
+        return self.c
+
+    def of_new(self, product: Array, lengths: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        """k(y, X) W and k(y, y), from S^t(y, X) c W and S^t(y, y)."""
+        xp = namespace(lengths)
+        return product / xp.sqrt(lengths)[:, None], xp.ones_like(lengths)
 
     def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
         """Squared lengths of what rows of first steps become half-way: rows S^(t/2 - 1)."""

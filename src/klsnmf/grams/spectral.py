@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.preprocessing import normalize
 
 from ..core import memory
@@ -18,7 +18,7 @@ from ..core.arrays import namespace, on_host
 from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
 from ..core.types import Array, Matrix
 from ..core.work import threads_for
-from .base import Gram, inverse_root
+from .base import Gram, Order, inverse_root
 from .low_rank import LowRankGram
 
 #: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
@@ -41,6 +41,14 @@ _NUMBERS = 2**20
 #: Steps after which what eigenvectors leave out is measured, and columns of random signs for it.
 _PROBED_STEPS = 16
 _PROBES = 64
+
+#: Up to this many samples, or where more than one of so many eigenvectors is wanted, a dense solver
+#: is as fast.
+_FEW = 500
+_CROWD = 4
+
+#: Noise beside eigenvectors of a similar graph, for those that it does not have.
+_BLUR = 0.05
 
 
 def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
@@ -74,7 +82,11 @@ def first_steps(k: Matrix, degrees: Array) -> Matrix:  # (m, n), (n,) -> (m, n)
 
 @dataclass(frozen=True)
 class SpectralDiffusion:
-    """t steps UΛᵗUᵀ ≈ Sᵗ on the samples of a fit, and the scale c that gives a unit diagonal.
+    """UΛᵗUᵀ ≈ Sᵗ on the samples of a fit, t > 1 any number, and the scale that K_t has.
+
+    K_t = c^α Sᵗ c^α, where α = 1 gives a unit diagonal: every sample weighs the same. With α = 0
+    every separate piece of the graph has the eigenvalue 1, whatever its size: every cluster weighs
+    the same. All of K_t is multiplied then so that its diagonal has the mean 1.
 
     What the eigenvectors leave out of a sample fades with the steps. What remains of it is kept as
     similarity to nothing but itself: a sample far from all others is not taken for a member of
@@ -84,20 +96,43 @@ class SpectralDiffusion:
     U: Array  # (n, m)
     values: Array  # (m,)
     degrees: Array  # (n,)
-    steps: int
-    c: Array  # (n, 1)
+    steps: float
+    c: Array  # (n, 1), c² is 1 over the diagonal of Sᵗ
     faded: float  # the share that remains after t steps of what is left out after 2
+    even: bool = True  # whether α is 1, or 0
 
     way: ClassVar[str] = "eigenvectors"
     cheaper: ClassVar[bool] = True  # products with K_t take less time than those with K
 
     def gram(self) -> Gram:
         """K_t, with what the eigenvectors leave out on its diagonal."""
-        features = self.c * self.U
-        features *= self._powers(self.steps // 2)
-        return LowRankGram(features, (self.c[:, 0] > 0).astype(features.dtype), nonnegative=True)
+        features = self.U * self._powers(self.steps / 2)
+        features *= self.scale
+        own = self.c[:, 0] > 0 if self.even else self._own_values * self._unit
+        return LowRankGram(features, own.astype(features.dtype), nonnegative=True)
 
-    def walk(self, V: Array, steps: int) -> Array:  # (n, k) -> (n, k)
+    @property
+    def scale(self) -> Array:  # (n, 1)
+        """c^α, and what it takes for a mean of 1."""
+        return self.c if self.even else np.full_like(self.c, np.sqrt(self._unit))
+
+    def of_new(self, product: Array, lengths: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        """k(y, X) W and k(y, y), from S^t(y, X) ``scale`` W and S^t(y, y)."""
+        if self.even:
+            return product / np.sqrt(lengths)[:, None], np.ones_like(lengths)
+        unit = product.dtype.type(self._unit)
+        return product * np.sqrt(unit), lengths * unit
+
+    @property
+    def _own_values(self) -> Array:  # (n,)
+        """The diagonal of Sᵗ."""
+        return np.square(inverse_root(np.square(self.c[:, 0])))[:, 0]
+
+    @property
+    def _unit(self) -> float:
+        return 1 / float(self._own_values.mean(dtype=np.float64))
+
+    def walk(self, V: Array, steps: float) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
         return self.U @ (self._powers(steps)[:, None] * (self.U.T @ V))
 
@@ -111,8 +146,40 @@ class SpectralDiffusion:
         left_out = np.maximum(row_lengths(rows) - along.sum(axis=1), 0)
         return np.asarray(along @ self._powers(self.steps - 2) + self.faded * left_out)
 
-    def _powers(self, steps: int) -> Array:  # (m,)
+    def _powers(self, steps: float) -> Array:  # (m,)
         return np.asarray((self.values**steps).astype(self.U.dtype))
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The leading eigenvectors of S, and how much of each sample they leave out."""
+
+    U: Array  # (n, m)
+    values: Array  # (m,), descending, none below zero
+    degrees: Array  # (n,)
+    left_out: Array  # (few, n), row h - 1 is the diagonal of S^t - UΛᵗUᵀ for t = 2h
+
+    def rest(self, steps: float) -> Array:  # (n,)
+        """The diagonal of S^t - UΛᵗUᵀ; what is still there of it fades as its largest part may."""
+        half = max(1, min(int(steps) // 2, len(self.left_out)))
+        fading = self.values[-1] ** (steps - 2 * half)
+        return np.asarray(self.left_out[half - 1] * self.U.dtype.type(fading))
+
+    def in_order(self, order: Order) -> Spectrum:
+        """With the samples in another order."""
+        U = self.U.T[:, order].T
+        return Spectrum(U, self.values, self.degrees[order], self.left_out[:, order])
+
+    def trace(self, steps: float) -> float:
+        """tr(S^t): the directions in which samples still differ after t steps."""
+        return float((self.values**steps).sum() + self.rest(steps).sum(dtype=np.float64))
+
+    def diffusion(self, steps: float, *, even: bool = True) -> SpectralDiffusion:
+        """t steps, every sample with the same weight, or every piece of the graph."""
+        dtype, beyond = self.U.dtype, self.rest(steps)
+        c = inverse_root(np.square(self.U) @ (self.values**steps).astype(dtype) + beyond)
+        faded = float(beyond.sum() / max(float(self.left_out[0].sum()), np.finfo(dtype).tiny))
+        return SpectralDiffusion(self.U, self.values, self.degrees, steps, c, faded, even)
 
 
 def how_many_vectors(n: int, k: int) -> int:
@@ -139,8 +206,18 @@ def diffuse_along_eigenvectors(
     Only a few eigenvalues still count after that many steps. Those that are known give their part
     of tr(S^t), and random signs the rest of it.
     """
+    spectrum = spectrum_of(K, how_many_vectors(K.shape[0], k))
+    if steps is None:
+        steps = FEWEST_STEPS
+        while steps < MOST_STEPS and spectrum.trace(steps) > ENOUGH * k:
+            steps *= 2
+    diffusion = spectrum.diffusion(steps)
+    return diffusion.gram(), diffusion
+
+
+def spectrum_of(K: Gram, m: int, like: Spectrum | None = None) -> Spectrum:
+    """The m leading eigenvectors of S; those of a ``like`` K save most of the search."""
     n, dtype = K.shape[0], K.dtype
-    m = how_many_vectors(n, k)
     memory.require(
         bytes_needed(n, m, dtype.itemsize),
         f"Diffusion along {m} eigenvectors of {n} samples",
@@ -149,43 +226,46 @@ def diffuse_along_eigenvectors(
     K, order, back = K.reordered()
     with threads_for(K.flops * m):
         S, degrees = K.normalized(formed=False)
+        if sparse.issparse(S) and (n <= _FEW or m > n // _CROWD):
+            return _all_at_once(S.toarray(), degrees, min(m, n)).in_order(back)
         rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
         rng = np.random.RandomState(0)
         Q = rng.normal(size=(n, m + SPARE)).astype(dtype)[order]
+        if like is not None:
+            Q *= dtype.type(_BLUR / np.sqrt(n))
+            Q[:, : like.U.shape[1]] += like.U[order, : Q.shape[1]]
         values, U = filtered_iteration(
-            lambda V: step(S, V), Q, m, (lambda V: step(rough, V)) if rough is not S else None
+            lambda V: step(S, V),
+            Q,
+            m,
+            (lambda V: step(rough, V)) if rough is not S else None,
+            near=like is not None,
         )
         values = np.maximum(values.astype(np.float64), 0)
         signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(rough.dtype)[order]
-        probed = _left_out(rough, U.astype(rough.dtype, copy=False), signs)
-    left_out = {steps: rest[back] for steps, rest in probed.items()}
-    U, degrees = U.T[:, back].T, degrees[back]
-
-    def rest(steps: int) -> Array:  # (n,)
-        """The diagonal of S^t - UΛᵗUᵀ; what is still there of it fades as its largest part may."""
-        known = min(steps, max(left_out))
-        return left_out[known] * dtype.type(values[-1] ** (steps - known))
-
-    if steps is None:
-        steps = FEWEST_STEPS
-        while steps < MOST_STEPS and (values**steps).sum() + rest(steps).sum() > ENOUGH * k:
-            steps *= 2
-    beyond = rest(steps)
-    c = inverse_root(np.square(U) @ (values**steps).astype(dtype) + beyond)
-    faded = float(beyond.sum() / max(float(left_out[2].sum()), np.finfo(dtype).tiny))
-    diffusion = SpectralDiffusion(U, values, degrees, steps, c, faded)
-    return diffusion.gram(), diffusion
+        left_out = _left_out(rough, U.astype(rough.dtype, copy=False), signs)
+    return Spectrum(U, values, degrees, left_out).in_order(back)
 
 
-def _left_out(S: Any, U: Array, signs: Array) -> dict[int, Array]:
-    """The diagonal of S^t - UΛᵗUᵀ for a few t, each (n,).
+def _all_at_once(S: Array, degrees: Array, m: int) -> Spectrum:  # (n, n), (n,)
+    """By a dense solver, which knows what the others leave out."""
+    values, U = linalg.eigh(S)
+    values, U = values[::-1], U[:, ::-1]
+    halves = np.arange(1, _PROBED_STEPS // 2 + 1)
+    others = np.abs(values[m:, None]) ** (2 * halves)
+    left_out = (np.square(U[:, m:]) @ others.astype(U.dtype)).T
+    return Spectrum(U[:, :m], np.maximum(values[:m].astype(np.float64), 0), degrees, left_out)
+
+
+def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)
+    """The diagonal of S^t - UΛᵗUᵀ for t = 2, 4, ...
 
     For random signs z the square of (S^(t/2) (I - UUᵀ) z)_i is that in the mean.
     """
     Z = signs - U @ (U.T @ signs)
-    found = {}
-    for half in range(1, _PROBED_STEPS // 2 + 1):
+    found = []
+    for _ in range(_PROBED_STEPS // 2):
         Z = step(S, Z)
         Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
-        found[2 * half] = row_lengths(Z) / signs.shape[1]
-    return found
+        found.append(row_lengths(Z) / signs.shape[1])
+    return np.array(found)

@@ -21,6 +21,7 @@ from ..grams.low_rank import LowRankGram
 from ..grams.sparse import SparseGram, weigh_links
 from ..grams.tiled import TiledGram, tile_side
 from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
+from .graphs import NeighborGraphs, numbers_of_neighbors
 from .inputs import check_definite, check_gram, check_graph, precomputed_gram
 from .neighbors import (
     binary_graph,
@@ -59,6 +60,7 @@ class KernelSettings:
     radius: float | str = "auto"
     n_neighbors: int | str | None = None
     diffusion: int | str = 0
+    sizes: str | None = None
     gram: str = "auto"
     max_memory: float | None = None
     neighbor_search: str = "auto"
@@ -101,6 +103,27 @@ class KernelSettings:
         if not base.nonnegative and (kernel == "precomputed" or callable(kernel)):
             check_definite(base)
         return View(base, base, fitted) if k is None else self._diffused(base, fitted, k)
+
+    @memory.explained("The kernel matrix", memory.SMALLER_KERNEL)
+    def graphs(self, X: Matrix, unit: float, k: int) -> NeighborGraphs | None:
+        """Graphs of one search, to choose from; None where parameters leave no choice."""
+        kernel, sparse = self.kernels[0], self.n_neighbors is not None and self.gram == "auto"
+        lone = len(self.kernels) == 1 and kernel != "precomputed" and not callable(kernel)
+        each = lone and kernel_of(kernel).radii == "each" and arrays.follows_lists(X)
+        if not (self.diffusion == "auto" and self.sizes is not None and sparse and each):
+            return None
+        numbers = numbers_of_neighbors(X.shape[0], k)
+        if self.n_neighbors != "auto":
+            numbers = [int(self.n_neighbors or 0)]
+        plan = self._plan(kernel, X, max(numbers))
+        if self.verbose:
+            print("; ".join(plan.reasons))
+        found = search(X, kernel, "auto", max(numbers), plan, self.workers)
+
+        def fit(q: int) -> tuple[Gram, FittedKernel]:
+            return fit_kernel(X, kernel, "auto", q, plan, self.workers, found)
+
+        return NeighborGraphs(numbers, fit, k)
 
     def _fit(
         self, kernel: Any, X: Matrix, unit: float, k: int | None
@@ -184,27 +207,21 @@ def fit_kernel(
     n_neighbors: int | None,
     plan: Plan | None = None,
     workers: RemoteSamples | None = None,
+    found: tuple[Array, Array] | None = None,
 ) -> tuple[Gram, FittedKernel]:
     """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
+    ``found`` are the neighbours of a search, if it was made: as many as asked for, or more.
     """
     n, form = X.shape[0], kernel_of(kernel)
     if plan is None and arrays.follows_lists(X):
         room = None if workers is None else np.inf
         plan = make_plan(X.shape, X.dtype.itemsize, kernel, n_neighbors, room=room)
     plan = plan or plan_there(X, "auto", "auto", None)
+    neighbors, d2 = found or search(X, kernel, radius, n_neighbors, plan, workers)
     X = form.prepared(X)
-    wanted = min(neighbors_wanted(form, radius, n_neighbors), n - 1)
-    neighbors: Array = np.empty((n, 0), np.intp)
-    if plan.gram == "blocks":
-        d2 = nearest_distances(X, wanted)
-    elif wanted:
-        find = workers.neighbor_indices if workers is not None and plan.by_workers else None
-        neighbors, d2 = nearest(X, wanted, approximate=plan.approximate, find=find)
-    else:
-        d2 = np.empty((n, 0), X.dtype)
     width, r = width_of(d2, form, radius)
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, d2.dtype)
     if form.radii == "each":
@@ -218,6 +235,29 @@ def fit_kernel(
     i, j, places = undirected_pairs(neighbors, kept)
     values, diagonal = form.kept(X, r, i, j, d2[kept][places])
     return SparseGram(symmetric(i, j, values, diagonal)), fitted
+
+
+def search(
+    X: Matrix,
+    kernel: str | KernelFunction,
+    radius: float | str,
+    n_neighbors: int | None,
+    plan: Plan,
+    workers: RemoteSamples | None = None,
+) -> tuple[Array, Array]:  # (n, m), (n, m)
+    """The neighbours that a kernel needs, nearest first, and squared distances.
+
+    Of samples on a device distances alone: K has all entries there.
+    """
+    n, form = X.shape[0], kernel_of(kernel)
+    X, wanted = form.prepared(X), min(neighbors_wanted(form, radius, n_neighbors), n - 1)
+    none = np.empty((n, 0), np.intp)
+    if plan.gram == "blocks":
+        return none, nearest_distances(X, wanted)
+    if not wanted:
+        return none, np.empty((n, 0), X.dtype)
+    find = workers.neighbor_indices if workers is not None and plan.by_workers else None
+    return nearest(X, wanted, approximate=plan.approximate, find=find)
 
 
 def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) -> Gram:

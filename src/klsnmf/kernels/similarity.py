@@ -40,7 +40,7 @@ class Similarity(Protocol):
         return None
 
     @property
-    def steps(self) -> int | None:
+    def steps(self) -> float | None:
         """Steps of diffusion; None without."""
         return None
 
@@ -196,7 +196,7 @@ class DiffusedKernel(Similarity):
         return self.base.width
 
     @property
-    def steps(self) -> int:
+    def steps(self) -> float:
         return self.diffusion.steps
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
@@ -205,13 +205,12 @@ class DiffusedKernel(Similarity):
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         d = self.diffusion
-        there = d.walk_on(d.c * W)
+        there = d.walk_on(d.scale * W)
         xp = arrays.namespace(W)
 
         def of_rows(k: Matrix, own: Array) -> tuple[Array, Array]:
             step = first_steps(k, d.degrees)
-            length = xp.sqrt(xp.maximum(d.lengths(step), arrays.tiny(W)))
-            return (step @ there) / length[:, None], xp.ones_like(own)
+            return d.of_new(step @ there, xp.maximum(d.lengths(step), arrays.tiny(W)))
 
         return _by_rows(self.base, Y, W.shape[0], of_rows)
 

@@ -1,0 +1,116 @@
+"""A walk on a graph of samples, and what it says of clusters.
+
+The steps P = Deg⁻¹ K lead from each sample to samples that are like it, and S = Deg^-½ K Deg^-½ has
+the same eigenvalues. A walk forgets where it began: fine detail after a few steps, clusters much
+later. Clusters are looked at after T steps, tr(Sᵀ) = 2k, when about 2k of the directions in which
+samples differ are left. T goes with the graph: with few neighbours a walk needs more steps, and
+what it has forgotten after T of them can be compared from graph to graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import brentq
+
+from ..core.eigenvectors import SPARE
+from ..core.types import Array, Labels
+from .base import Gram
+from .spectral import (
+    ENOUGH,
+    FEWEST_STEPS,
+    MOST_STEPS,
+    SpectralDiffusion,
+    Spectrum,
+    how_many_vectors,
+    spectrum_of,
+)
+
+#: Directions that count less than this in the features of samples are left out of them.
+_NEGLIGIBLE = 1e-3
+
+#: What is lost between clusters is known to about this.
+_KNOWN_TO = 0.01
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The walk on a graph by the leading eigenvectors of S, for k clusters."""
+
+    spectrum: Spectrum
+    k: int
+
+    @cached_property
+    def time(self) -> float:
+        """T: tr(Sᵀ) = 2k, or the most or fewest steps that make sense."""
+
+        def beyond(log_steps: float) -> float:
+            return self.spectrum.trace(np.exp(log_steps)) - ENOUGH * self.k
+
+        first, last = np.log(2.0), np.log(float(MOST_STEPS))
+        if beyond(last) >= 0 or beyond(first) <= 0:
+            return float(MOST_STEPS) if beyond(last) >= 0 else 2.0
+        return float(np.exp(brentq(beyond, first, last, xtol=1e-6)))
+
+    def diffusion(self, *, even: bool) -> SpectralDiffusion:
+        return self.spectrum.diffusion(max(self.time, float(FEWEST_STEPS)), even=even)
+
+    def features(self, *, even: bool) -> Array:  # (n, m)
+        """F with FFᵀ = K_t, but for what is left out on the diagonal and directions that faded."""
+        diffusion = self.diffusion(even=even)
+        powers = self.spectrum.values ** (diffusion.steps / 2)
+        kept = powers > _NEGLIGIBLE
+        kept[:2] = True
+        F = self.spectrum.U[:, kept] * powers[kept]
+        F *= diffusion.scale
+        return F
+
+    def crossings(self, labels: Labels) -> Array:  # (n,) -> (k, k)
+        """How likely a walk that goes on for ever is in cluster r now, and in s after T steps."""
+        A = sums_over_clusters(labels, self.k) @ self.weighed
+        p = np.maximum((A * self.spectrum.values**self.time) @ A.T, 0)
+        return np.asarray(p / p.sum())
+
+    def stays(self, labels: Labels) -> Array:  # (k,)
+        """For each cluster how likely a walk that begins there is there after T steps."""
+        p = self.crossings(labels)
+        return p.diagonal() / np.maximum(p.sum(axis=1), np.finfo(float).tiny)
+
+    def lost(self, labels: Labels) -> float:
+        """The share of walks that leave their clusters: 0 for separate pieces, 1 for no clusters.
+
+        (k - Σ_c p_T(c|c)) / (k - 1). After a single step this would be the normalised cut.
+        """
+        return float((self.k - self.stays(labels).sum()) / max(self.k - 1, 1)) + _KNOWN_TO
+
+    def information(self, labels: Labels) -> float:
+        """What the cluster of a walk says of its cluster T steps later, in nats."""
+        p = self.crossings(labels)
+        r, least = p.sum(axis=1), np.finfo(float).tiny
+        ratio = np.maximum(p / np.maximum(np.outer(r, r), least), least)
+        return float((p * np.log(ratio)).sum())
+
+    @cached_property
+    def shares(self) -> Array:  # (n,)
+        """The share of its time that a walk spends with each sample."""
+        return self.spectrum.degrees / self.spectrum.degrees.sum()
+
+    @cached_property
+    def weighed(self) -> Array:  # (n, m)
+        return np.sqrt(self.shares)[:, None] * self.spectrum.U
+
+
+def sums_over_clusters(labels: Labels, k: int) -> sparse.csr_array:  # (k, n)
+    """1 where a sample is in a cluster: products with it are sums over clusters."""
+    n = len(labels)
+    return sparse.csr_array((np.ones(n), (labels, np.arange(n))), shape=(k, n))
+
+
+def walk_on(K: Gram, k: int, like: Walk | None = None) -> Walk:
+    """The walk on the graph K; that on a ``like`` graph saves most of the work."""
+    n = K.shape[0]
+    m = min(n, max(how_many_vectors(n, k), k + SPARE))
+    return Walk(spectrum_of(K, m, None if like is None else like.spectrum), k)

@@ -1,0 +1,74 @@
+"""Neighbour graphs of the same samples, of few and of more neighbours, from one search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from ..grams.base import Gram
+from ..grams.sparse import weigh_links
+from ..grams.walk import Walk, walk_on
+from .neighbors import how_many_neighbors
+from .similarity import DiffusedKernel, FittedKernel, LinkedKernel, View
+
+#: Other numbers of neighbours than the usual one: fewer for thin clusters, more for graphs that
+#: would be in too many pieces.
+FEWER = (5, 7)
+MORE = (15, 25)
+
+#: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
+_MOST_COMPARED = 20_000
+
+
+def numbers_of_neighbors(n: int, k: int) -> list[int]:
+    """Numbers of neighbours to choose from, the usual one first.
+
+    No more than half a cluster of average size: what goes beyond links clusters.
+    """
+    usual = how_many_neighbors(n, k)
+    if n > _MOST_COMPARED:
+        return [usual]
+    fewer = [q for q in FEWER if q < usual]
+    return [usual, *fewer, *(q for q in MORE if q <= n // (2 * k) and q > usual)]
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Links between samples and q neighbours each, weighed by the neighbours that two share."""
+
+    q: int
+    K: Gram
+    kernel: LinkedKernel
+
+    @cached_property
+    def pieces(self) -> int:
+        """The separate pieces of more than q samples: a few samples far from all are none."""
+        _, piece = csgraph.connected_components(self.K.entries(), directed=False)
+        return int((np.bincount(piece) > self.q).sum())
+
+    def view(self, walk: Walk, *, even: bool) -> View:
+        """K after diffusion."""
+        diffusion = walk.diffusion(even=even)
+        K = diffusion.gram()
+        return View(K, K, DiffusedKernel(self.kernel, diffusion))
+
+
+@dataclass(frozen=True)
+class NeighborGraphs:
+    """The graphs to choose from for k clusters."""
+
+    numbers: list[int]  # of neighbours, the usual one first
+    fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
+    k: int
+
+    def graph(self, q: int) -> NeighborGraph:
+        K, fitted = self.fit(q)
+        K, links = weigh_links(K)
+        return NeighborGraph(q, K, LinkedKernel(fitted, links))
+
+    def walk(self, graph: NeighborGraph, like: Walk | None = None) -> Walk:
+        return walk_on(graph.K, self.k, like)
