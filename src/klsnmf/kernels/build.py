@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 
 from ..core import arrays, memory
 from ..core.arithmetic import all_distances, centred, filled_share
+from ..core.spellings import spelled_now
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
@@ -69,7 +70,8 @@ class KernelSettings:
     def of(cls, estimator: Any, **fixed: Any) -> KernelSettings:
         """The parameters of an estimator that have these names, and what it leaves no choice in."""
         names = [field.name for field in fields(cls) if hasattr(estimator, field.name)]
-        return cls(**{name: getattr(estimator, name) for name in names} | fixed)
+        given = {name: spelled_now(name, getattr(estimator, name)) for name in names}
+        return cls(**given | fixed)
 
     @property
     def kernels(self) -> list[Any]:
@@ -122,7 +124,7 @@ class KernelSettings:
     def _plan(self, kernel: Any, X: Matrix, n_neighbors: int | None) -> Plan:
         if not arrays.follows_lists(X):
             return plan_there(X, self.gram, self.neighbor_search, self.max_memory)
-        undiffused = self.diffusion in (0, "auto", "unweighed")
+        undiffused = self.diffusion in (0, "auto", "unweighted")
         return make_plan(
             X.shape,
             X.dtype.itemsize,
