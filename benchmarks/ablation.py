@@ -82,7 +82,7 @@ def default(make: type = KLSNMF, **params: Any) -> Way:
 
 
 #: Without shared neighbours and without regrouping.
-WITHOUT_BOTH = {"diffusion": "unweighed", "regroup": False}
+WITHOUT_BOTH = {"diffusion": "unweighted", "regroup": False}
 
 
 def fitted(make: type = KLSNMF, **params: Any) -> Way:
@@ -92,7 +92,7 @@ def fitted(make: type = KLSNMF, **params: Any) -> Way:
 
 def with_lam(share: float, way: Callable[..., Way] = fitted, **params: Any) -> Way:
     """λ as a share of λ*; the default is 1 %."""
-    kernel = {} if way is default else {"diffusion": "unweighed"}
+    kernel = {} if way is default else {"diffusion": "unweighted"}
 
     def labels(X: Any, k: int, seed: int) -> Any:
         few = {"n_init": 2, "max_iter": 1, "regroup": False, "random_state": seed}
@@ -149,7 +149,7 @@ QUESTIONS: dict[str, dict[str, Way]] = {
     "The defaults and plain tools": {
         DEFAULT: default(),
         "without regrouping": default(regroup=False),
-        "without shared neighbours": default(diffusion="unweighed"),
+        "without shared neighbours": default(diffusion="unweighted"),
         BASE: fitted(),
         "KMeans(n_init=10)": lambda X, k, seed: (
             KMeans(k, n_init=10, random_state=seed).fit(X).labels_

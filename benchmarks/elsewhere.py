@@ -218,7 +218,7 @@ def tables() -> str:
         f"{len(found)} sets that the defaults were not made for, from packages of other projects, "
         "arrays as stored there, single precision. Mean accuracy / NMI in percent over "
         f"{' to '.join(map(str, seeds))} seeds; the best accuracy of a line is bold. No label is "
-        'used before scoring. "Without shared neighbours" is `diffusion="unweighed"`. Sets with a '
+        'used before scoring. "Without shared neighbours" is `diffusion="unweighted"`. Sets with a '
         "star were looked at while the rule of shared neighbours "
         "was made, the others only afterwards.",
         "",

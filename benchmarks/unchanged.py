@@ -174,7 +174,7 @@ def parameters() -> Iterator[Case]:
         {"gram": "tiled", "kernel": "self-tuning", "n_neighbors": None, "max_memory": 1e-4},
         {"gram": "tiled", "kernel": "rbf", "diffusion": 2},
         *({"n_neighbors": count} for count in (5, 20, None)),
-        *({"diffusion": steps} for steps in (0, 2, 4, 16, "unweighed")),
+        *({"diffusion": steps} for steps in (0, 2, 4, 16, "unweighted")),
         *({"kernel": "rbf", "diffusion": steps} for steps in (2, 4)),
         *({"row_norm": norm} for norm in ("l2", None)),
         *({"lam": lam} for lam in (0.0, 1e-4, 1.0, 1e6)),
@@ -303,7 +303,7 @@ def larger_sets() -> Iterator[Case]:
     blobs, _ = make_blobs(5000, 10, centers=12, cluster_std=3.0, random_state=0)
     yield fit("blobs", KLSNMF(12, random_state=0), blobs)
     yield fit("blobs, float32", KLSNMF(12, random_state=0), blobs.astype(np.float32))
-    yield fit("blobs, unweighed", KLSNMF(12, diffusion="unweighed", random_state=0), blobs)
+    yield fit("blobs, unweighted", KLSNMF(12, diffusion="unweighted", random_state=0), blobs)
     if find_spec("pynndescent"):
         estimator = KLSNMF(10, neighbor_search="approximate", random_state=0)
         yield fit("neighbours found approximately", estimator, *small_digits())

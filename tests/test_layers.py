@@ -11,7 +11,7 @@ PLAN = {
     "grams": "core",
     "kernels": "grams core",
     "models": "grams core",
-    "solve": "models grams core",
+    "solve": "models kernels grams core",
     "estimators": "solve models kernels grams core",
     "io": "core",
     "datasets": "io core",

@@ -74,7 +74,7 @@ def test_where_all_are_linked_nothing_changes():
     X, _ = make_blobs(40, centers=3, random_state=0)
     options = {"n_neighbors": 39, "random_state": 0, "tol": 0, "max_iter": 50}
     every = KLSNMF(3, **options).fit(X)
-    plain = KLSNMF(3, diffusion="unweighed", **options).fit(X)
+    plain = KLSNMF(3, diffusion="unweighted", **options).fit(X)
     np.testing.assert_array_equal(every.W_, plain.W_)
 
 
@@ -87,7 +87,7 @@ def test_the_default_walks_along_weighed_links():
     k, _ = model._similarity.base.rows(X)
     np.testing.assert_allclose(k.toarray(), naive.weighed(K, K), atol=1e-12)
     # A number of steps is a number of steps: K and nothing else.
-    for diffusion in (4, "unweighed"):
+    for diffusion in (4, "unweighted"):
         plain = KLSNMF(10, row_norm=None, diffusion=diffusion, random_state=0).fit(X)
         np.testing.assert_allclose(plain._similarity.base.rows(X)[0].toarray(), K, atol=1e-12)
 

@@ -16,6 +16,7 @@ from sklearn.base import (
 
 from ..core import memory
 from ..core.arrays import namespace
+from ..core.spellings import warn_of_old_spellings
 from ..core.types import Array, Labels
 from ..core.warn import warn
 from ..solve.solution import Callback, Solution
@@ -94,6 +95,7 @@ class Clusterer(
     @memory.explained("The fit")
     def _fit_together(self, estimators: Sequence[Self], X: Any, **more: Any) -> None:
         """Fit this estimator, and others that can share its work; all of them, or none."""
+        warn_of_old_spellings(self)
         results = self._results(estimators, X, **more)
         for result in results:
             for note in result.notes:

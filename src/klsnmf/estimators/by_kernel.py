@@ -210,7 +210,10 @@ class KernelClusterer(Clusterer):
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes
-        return choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
+        choice = choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
+        if self.verbose:
+            print(choice)
+        return choice
 
     def _problem(
         self,

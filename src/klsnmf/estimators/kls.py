@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from ..core.spellings import warn_of_old_spellings
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
 from ..solve.solution import Callback
@@ -49,9 +50,9 @@ class KLSNMF(KernelClusterer):
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``; "auto" takes it,
         if it is there, where the exact search would take minutes.
-    diffusion : int, "auto" or "unweighed", default="auto"
+    diffusion : int, "auto" or "unweighted", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "unweighed" is 0, but for the self-tuning kernel: 4,
+        S = Deg^-½ K Deg^-½. "unweighted" is 0, but for the self-tuning kernel: 4,
         doubled until tr(S^t) ≤ 2 n_clusters. "auto" is the same, and there links
         are weighed by the neighbours that two samples share before that. Beyond 4000 samples, or
         1000 and 4 steps (16 where clusters are more than 32), S is replaced by its leading
@@ -298,5 +299,6 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     """
     estimator = KLSNMF("auto", **params)
     estimator._validate_params()
+    warn_of_old_spellings(estimator)
     setup = estimator._setup()
     return estimator._weigh(setup, estimator._samples(setup, X))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ..core import arrays
 from ..core.arrays import require_same_place, to_host
+from ..core.spellings import RENAMED
 from ..core.types import Array, Matrix
 from ..grams.base import Gram
 from ..kernels.functions import KERNELS
@@ -28,7 +29,11 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
     "neighbor_search": [StrOptions({"auto", "exact", "approximate"})],
-    "diffusion": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto", "unweighed"})],
+    "diffusion": [
+        Interval(Integral, 0, None, closed="left"),
+        StrOptions({"auto", "unweighted"}),
+        Hidden(StrOptions(set(RENAMED["diffusion"]))),  # messages name the spelling of today only
+    ],
     "sizes": [StrOptions({"auto", "even", "free"})],
     "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
     "max_memory": [Interval(Real, 0, None, closed="neither"), None],

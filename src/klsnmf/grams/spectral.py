@@ -5,7 +5,7 @@ The eigenvalues of S go from -1 to 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +13,12 @@ from scipy import linalg, sparse
 from sklearn.preprocessing import normalize
 
 from ..core import memory
-from ..core.arithmetic import row_lengths, step
-from ..core.arrays import namespace, on_host
+from ..core.arithmetic import plus, row_lengths, step
+from ..core.arrays import cast, like, namespace, on_host, precision, set_diagonal, to_host
 from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
 from ..core.types import Array, Matrix
 from ..core.work import threads_for
+from .array import DenseGram
 from .base import Gram, Order, inverse_root
 from .low_rank import LowRankGram
 
@@ -105,32 +106,21 @@ class SpectralDiffusion:
     cheaper: ClassVar[bool] = True  # products with K_t take less time than those with K
 
     def gram(self) -> Gram:
-        """K_t, with what the eigenvectors leave out on its diagonal."""
+        """K_t, with what the eigenvectors leave out on its diagonal; formed on a device."""
         features = self.U * self._powers(self.steps / 2)
         features *= self.scale
         own = self.c[:, 0] > 0 if self.even else self._own_values * self._unit
-        return LowRankGram(features, own.astype(features.dtype), nonnegative=True)
+        own = cast(own, features.dtype)
+        if on_host(features):
+            return LowRankGram(features, own, nonnegative=True)
+        K = plus(features @ features.T)
+        set_diagonal(K, own)
+        return DenseGram(K)
 
     @property
     def scale(self) -> Array:  # (n, 1)
         """c^α, and what it takes for a mean of 1."""
-        return self.c if self.even else np.full_like(self.c, np.sqrt(self._unit))
-
-    def of_new(self, product: Array, lengths: Array) -> tuple[Array, Array]:  # (m, k), (m,)
-        """k(y, X) W and k(y, y), from S^t(y, X) ``scale`` W and S^t(y, y)."""
-        if self.even:
-            return product / np.sqrt(lengths)[:, None], np.ones_like(lengths)
-        unit = product.dtype.type(self._unit)
-        return product * np.sqrt(unit), lengths * unit
-
-    @property
-    def _own_values(self) -> Array:  # (n,)
-        """The diagonal of Sᵗ."""
-        return np.square(inverse_root(np.square(self.c[:, 0])))[:, 0]
-
-    @property
-    def _unit(self) -> float:
-        return 1 / float(self._own_values.mean(dtype=np.float64))
+        return self.c if self.even else self.c * 0 + self._unit**0.5
 
     def walk(self, V: Array, steps: float) -> Array:  # (n, k) -> (n, k)
         """S^steps V."""
@@ -140,14 +130,41 @@ class SpectralDiffusion:
         """S^(t - 1) V: what is left of the way after a new sample's first step."""
         return self.walk(V, self.steps - 1)
 
-    def lengths(self, rows: sparse.csr_array) -> Array:  # (m, n) -> (m,)
+    def lengths(self, rows: Matrix) -> Array:  # (m, n) -> (m,)
         """Squared lengths of what rows of first steps become half-way."""
-        along = np.square(np.asarray(rows @ self.U))
-        left_out = np.maximum(row_lengths(rows) - along.sum(axis=1), 0)
-        return np.asarray(along @ self._powers(self.steps - 2) + self.faded * left_out)
+        xp = namespace(self.U)
+        along = xp.square(rows @ self.U)
+        left_out = plus(row_lengths(rows) - xp.sum(along, axis=1))
+        return along @ self._powers(self.steps - 2) + self.faded * left_out
+
+    def of_new(self, product: Array, lengths: Array) -> tuple[Array, Array]:  # (m, k), (m,)
+        """k(y, X) W and k(y, y), from S^t(y, X) ``scale`` W and S^t(y, y)."""
+        xp = namespace(lengths)
+        if self.even:
+            return product / xp.sqrt(lengths)[:, None], xp.ones_like(lengths)
+        return product * self._unit**0.5, lengths * self._unit
+
+    def beside(self, home: Array) -> SpectralDiffusion:
+        """The same where ``home`` is."""
+        dtype = home.dtype
+        moved = {name: like(getattr(self, name), home, dtype) for name in ("U", "degrees", "c")}
+        return replace(self, **moved)
+
+    def host_copy(self) -> SpectralDiffusion:
+        moved = {name: to_host(getattr(self, name)) for name in ("U", "degrees", "c")}
+        return replace(self, **moved)
+
+    @property
+    def _own_values(self) -> Array:  # (n,)
+        """The diagonal of Sᵗ."""
+        return inverse_root(self.c[:, 0] ** 2)[:, 0] ** 2
+
+    @property
+    def _unit(self) -> float:
+        return 1 / float(to_host(self._own_values).mean(dtype=np.float64))
 
     def _powers(self, steps: float) -> Array:  # (m,)
-        return np.asarray((self.values**steps).astype(self.U.dtype))
+        return like((self.values**steps).astype(precision(self.U)), self.U)
 
 
 @dataclass(frozen=True)

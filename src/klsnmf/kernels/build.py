@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.sparse import issparse
 
 from ..core import arrays, memory
 from ..core.arithmetic import all_distances, centred, filled_share
+from ..core.spellings import spelled_now
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
@@ -71,7 +73,8 @@ class KernelSettings:
     def of(cls, estimator: Any, **fixed: Any) -> KernelSettings:
         """The parameters of an estimator that have these names, and what it leaves no choice in."""
         names = [field.name for field in fields(cls) if hasattr(estimator, field.name)]
-        return cls(**{name: getattr(estimator, name) for name in names} | fixed)
+        given = {name: spelled_now(name, getattr(estimator, name)) for name in names}
+        return cls(**given | fixed)
 
     @property
     def kernels(self) -> list[Any]:
@@ -109,21 +112,27 @@ class KernelSettings:
         """Graphs of one search, to choose from; None where parameters leave no choice."""
         kernel, sparse = self.kernels[0], self.n_neighbors is not None and self.gram == "auto"
         lone = len(self.kernels) == 1 and kernel != "precomputed" and not callable(kernel)
-        each = lone and kernel_of(kernel).radii == "each" and arrays.follows_lists(X)
+        each = lone and kernel_of(kernel).radii == "each"
         if not (self.diffusion == "auto" and self.sizes is not None and sparse and each):
+            if self.sizes == "free":
+                raise ValueError(
+                    'sizes="free" is for neighbour graphs: it needs diffusion="auto", '
+                    'kernel="self-tuning", gram="auto" and n_neighbors.'
+                )
             return None
         numbers = numbers_of_neighbors(X.shape[0], k)
         if self.n_neighbors != "auto":
             numbers = [int(self.n_neighbors or 0)]
+        there = None
+        if not arrays.follows_lists(X):
+            there = partial(fit_kernel, X, kernel, "auto", plan=self._plan(kernel, X, numbers[0]))
+            X = arrays.to_host(X)
         plan = self._plan(kernel, X, max(numbers))
         if self.verbose:
             print("; ".join(plan.reasons))
         found = search(X, kernel, "auto", max(numbers), plan, self.workers)
-
-        def fit(q: int) -> tuple[Gram, FittedKernel]:
-            return fit_kernel(X, kernel, "auto", q, plan, self.workers, found)
-
-        return NeighborGraphs(numbers, fit, k)
+        fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
+        return NeighborGraphs(numbers, fit, k, there)
 
     def _fit(
         self, kernel: Any, X: Matrix, unit: float, k: int | None
@@ -145,7 +154,7 @@ class KernelSettings:
     def _plan(self, kernel: Any, X: Matrix, n_neighbors: int | None) -> Plan:
         if not arrays.follows_lists(X):
             return plan_there(X, self.gram, self.neighbor_search, self.max_memory)
-        undiffused = self.diffusion in (0, "auto", "unweighed")
+        undiffused = self.diffusion in (0, "auto", "unweighted")
         return make_plan(
             X.shape,
             X.dtype.itemsize,

@@ -50,12 +50,6 @@ class NeighborGraph:
         _, piece = csgraph.connected_components(self.K.entries(), directed=False)
         return int((np.bincount(piece) > self.q).sum())
 
-    def view(self, walk: Walk, *, even: bool) -> View:
-        """K after diffusion."""
-        diffusion = walk.diffusion(even=even)
-        K = diffusion.gram()
-        return View(K, K, DiffusedKernel(self.kernel, diffusion))
-
 
 @dataclass(frozen=True)
 class NeighborGraphs:
@@ -64,11 +58,24 @@ class NeighborGraphs:
     numbers: list[int]  # of neighbours, the usual one first
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
+    there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
 
     def graph(self, q: int) -> NeighborGraph:
-        K, fitted = self.fit(q)
-        K, links = weigh_links(K)
-        return NeighborGraph(q, K, LinkedKernel(fitted, links))
+        return NeighborGraph(q, *_linked(*self.fit(q)))
 
     def walk(self, graph: NeighborGraph, like: Walk | None = None) -> Walk:
         return walk_on(graph.K, self.k, like)
+
+    def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:
+        """K after diffusion, where the samples are."""
+        diffusion, kernel = walk.diffusion(even=even), graph.kernel
+        if self.there is not None:
+            K, kernel = _linked(*self.there(graph.q))
+            diffusion = diffusion.beside(K.diagonal)
+        K = diffusion.gram()
+        return View(K, K, DiffusedKernel(kernel, diffusion))
+
+
+def _linked(K: Gram, fitted: FittedKernel) -> tuple[Gram, LinkedKernel]:
+    K, links = weigh_links(K)
+    return K, LinkedKernel(fitted, links)

@@ -28,7 +28,7 @@ from sklearn.preprocessing import normalize
 from ..core.arithmetic import product
 from ..core.kmeans import draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
-from ..core.work import tell
+from ..core.work import steps
 from ..grams.walk import Walk, sums_over_clusters
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.similarity import View
@@ -85,6 +85,14 @@ class Choice:
     walk: Walk
     others: list[Answer]
 
+    def __str__(self) -> str:
+        answer, weigh = self.answer, "sample" if self.answer.even else "cluster"
+        return (
+            f"graph of {answer.q} neighbours, {self.walk.time:.3g} steps of diffusion, by "
+            f"eigenvectors; every {weigh} weighs the same; {answer.lost:.0%} of walks leave their "
+            "clusters"
+        )
+
 
 @dataclass
 class Asked:
@@ -105,7 +113,7 @@ class Asked:
         """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
         U = self.walk.spectrum.U[:, : self.k]
         E = normalize(U)
-        found = [self._kmeans(E) for _ in range(_SPECTRAL_STARTS)]
+        found = [self._kmeans(E) for _ in steps(range(_SPECTRAL_STARTS), "starts")]
         return [*found, self._kmeans(U / np.sqrt(self.walk.shares)[:, None])]
 
     def _kmeans(self, E: Array) -> Labels:
@@ -123,7 +131,6 @@ class Asked:
 
     def _noted(self, labels: Labels, even: bool) -> Answer:
         self.answers.append(Answer(labels, self.graph.q, even, self.walk.lost(labels)))
-        tell("answers", len(self.answers), len(self.answers))
         return self.answers[-1]
 
 
@@ -171,7 +178,8 @@ def choose(
     if sizes == "auto" and answer.even and at.graph.q < first.graph.q:
         answer = _even_or_free([at], answer, X, at.graph.q, rule)
     everything = [each for one in asked.values() for each in one.answers if each is not answer]
-    return Choice(answer, at.graph.view(at.walk, even=answer.even), at.walk, everything)
+    view = graphs.view(at.graph, at.walk, even=answer.even)
+    return Choice(answer, view, at.walk, everything)
 
 
 def _even_or_free(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..core.spellings import spelled_now
 from ..core.types import Matrix
 from ..core.version import __version__
 
@@ -32,12 +33,13 @@ def fingerprint(estimators: Sequence[Any], X: Matrix) -> dict[str, Any]:
         "method": type(estimators[0]).__name__,
         "shape of X": list(X.shape),
         "X": _described(X),
-        **{name: _described(value) for name, value in told.items()},
+        **{name: _described(spelled_now(name, value)) for name, value in told.items()},
     }
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> str:
     """What differs between two fingerprints, in words; empty if nothing does."""
+    then = {name: spelled_now(name, value) for name, value in then.items()}
     names = [name for name in {**now, **then} if then.get(name) != now.get(name)]
     said = [
         f"{name if name in now else _short(name)} was {_short(then.get(name))}, "
