@@ -209,7 +209,7 @@ class KernelClusterer(Clusterer):
         graphs = samples.settings.graphs(samples.scaled, samples.unit, k) if k > 1 else None
         if graphs is None:
             return None
-        rng, sizes = check_random_state(self.random_state), samples.settings.sizes
+        rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"
         choice = choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
         if self.verbose:
             print(choice)
