@@ -64,14 +64,15 @@ def settled(F: Array, labels: Labels, k: int, steps: int = _STEPS) -> Clusters: 
     for turn in range(steps):
         closeness = F @ prototypes.T
         new = closeness.argmax(axis=1)
-        still = turn > 0 and np.array_equal(new, labels)
-        labels = new
-        own = closeness[each, labels]
-        weights = sparse.csr_array((np.maximum(own, 0), (labels, each)), shape=(k, n))
-        prototypes = _at_length_one(weights @ F)
-        if still:
+        if turn and np.array_equal(new, labels):
             break
-    return Clusters(labels, np.bincount(labels, np.square(own), k), closeness, prototypes)
+        labels = new
+        if turn < steps - 1:
+            shares = np.maximum(closeness[each, labels], 0)
+            weights = sparse.csr_array((shares, (labels, each)), shape=(k, n))
+            prototypes = _at_length_one(weights @ F)
+    explained = np.bincount(labels, np.square(closeness[each, labels]), k)
+    return Clusters(labels, explained, closeness, prototypes)
 
 
 def exchanged(F: Array, now: Clusters) -> Clusters:

@@ -1,0 +1,42 @@
+"""Walks on a graph, written out: matrices of all pairs, sums one by one."""
+
+import numpy as np
+
+
+def steps(K, t):
+    """Sᵗ by all eigenvectors; those of negative eigenvalues are left out."""
+    root = 1 / np.sqrt(K.sum(axis=1))
+    values, U = np.linalg.eigh(root[:, None] * K * root)
+    return (U * np.maximum(values, 0) ** t) @ U.T
+
+
+def crossings(K, labels, k, t):
+    """P(in r now, in s after t steps) of a walk that has gone on for ever."""
+    degrees = K.sum(axis=1)
+    share = degrees / degrees.sum()
+    walk = np.sqrt(share)[:, None] * steps(K, t) * np.sqrt(share)
+    p = np.zeros((k, k))
+    for i, a in enumerate(labels):
+        for j, b in enumerate(labels):
+            p[a, b] += walk[i, j]
+    p = np.maximum(p, 0)
+    return p / p.sum()
+
+
+def lost(K, labels, k, t):
+    p = crossings(K, labels, k, t)
+    return (k - sum(p[c, c] / p[c].sum() for c in range(k))) / (k - 1)
+
+
+def information(K, labels, k, t):
+    p = crossings(K, labels, k, t)
+    r = p.sum(axis=1)
+    each = [(a, b) for a in range(k) for b in range(k) if p[a, b] > 0]
+    return sum(p[a, b] * np.log(p[a, b] / (r[a] * r[b])) for a, b in each)
+
+
+def joined_cost(K, labels, a, b):
+    """What is no longer explained when two clusters become one."""
+    blocks = [labels == a, labels == b, (labels == a) | (labels == b)]
+    one, two, both = (np.linalg.eigvalsh(K[np.ix_(s, s)])[-1] for s in blocks)
+    return one + two - both

@@ -1,0 +1,69 @@
+"""The exact solver at λ = 0 in the space of features."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from klsnmf.core.kmeans import by_appearance
+from klsnmf.solve.perron import best_of, exchanged, joining_costs, settled
+
+from ..naive import klsnmf as naive
+from ..naive import walking
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def problem(seed):
+    """Features whose products are nowhere negative, and clusters that have samples."""
+    rng = np.random.default_rng(seed)
+    n, k, m = rng.integers(8, 40), rng.integers(2, 5), rng.integers(2, 8)
+    F = rng.uniform(size=(n, m)) * (rng.uniform(size=(n, m)) < 0.7)
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, size=n - k)])
+    return F, labels, int(k)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_clusters_explain_their_leading_eigenvalues_and_more_with_every_step(seed):
+    F, labels, k = problem(seed)
+    K, last = F @ F.T, 0.0
+    for steps in (1, 2, 4, 8, 30):
+        found = settled(F, labels, k, steps)
+        assert found.total >= last - 1e-9 * np.trace(K)
+        last = found.total
+        _, values = naive.perron(K, found.labels, k)
+        assert (found.explained <= values + 1e-9 * np.trace(K)).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_exchanges_only_gain(seed):
+    F, labels, k = problem(seed)
+    before = settled(F, labels, k)
+    assert exchanged(F, before).total >= before.total
+    assert best_of(F, [labels], k).total >= before.total
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_joining_costs_at_least_what_eigenvalues_say(seed):
+    F, labels, k = problem(seed)
+    found, K = settled(F, labels, k), F @ F.T
+    costs, missing = joining_costs(found), naive.perron(K, found.labels, k)[1] - found.explained
+    for a in range(k):
+        for b in range(a + 1, k):
+            if {a, b} <= set(found.labels):
+                exact = walking.joined_cost(K, found.labels, a, b)
+                assert costs[a, b] >= exact - missing[a] - missing[b] - 1e-9 * np.trace(K)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cluster_cut_in_two_and_two_joined_are_mended(seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(4), 25)
+    F = np.eye(4)[y] + 0.1 * rng.normal(size=(100, 4))
+    wrong = np.where(y == 3, 2, y)
+    wrong[:12] = 3  # half of cluster 0
+    np.testing.assert_array_equal(by_appearance(best_of(F, [wrong], 4).labels), y)
+    assert len(set(best_of(F, [wrong], 4, exchange=False).labels)) <= 4
