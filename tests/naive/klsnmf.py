@@ -76,11 +76,29 @@ def update_G_exact(K, W, G, lam):
     return best
 
 
+def own_W(G):
+    """W = G, scaled so that the columns of W·Gᵀ are those of G with length 1 for both."""
+    squares = np.sum(G**2, axis=0)
+    return G / np.where(squares > 0, squares, 1)
+
+
+def update_W_exact(K, W, G, lam, otherwise=update_W):
+    """W = G where λ = 0 and f does not rise by it, else the multiplicative rule."""
+    before, after = (objective(K, V, G, lam) for V in (W, own_W(G)))
+    if lam == 0 and after <= before + 1e-13 * np.trace(K):
+        return own_W(G)
+    return otherwise(K, W, G, lam)
+
+
 def update_W_signed(K, W, G, lam):
     D = distances(K)
     up = plus(K @ G) + minus(K) @ W @ G.T @ G
     down = minus(K @ G) + plus(K) @ W @ G.T @ G + lam * D @ G
     return W * np.sqrt(up / (down + FLOOR))
+
+
+def update_W_exact_signed(K, W, G, lam):
+    return update_W_exact(K, W, G, lam, update_W_signed)
 
 
 def update_G_signed(K, W, G, lam):

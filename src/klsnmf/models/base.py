@@ -70,6 +70,10 @@ class Model(ABC):
         """The same problem for rough work in half the time; itself where there is no such thing."""
         return self
 
+    def known_products(self, factor: str, s: State) -> dict[str, Array]:
+        """Products of a factor just renewed that follow from others: they are not made again."""
+        return {}
+
     def settled(self, s: State) -> bool:
         """Whether the fit may end here, once the loss stands still."""
         return True

@@ -27,6 +27,7 @@ from ..core.arithmetic import (
     dot,
     flushed,
     inner,
+    lengths,
     minus,
     multiplied,
     one_a_row,
@@ -71,11 +72,23 @@ class LocalSimilarity(Model):
 
     def products(self) -> dict[str, tuple[Operator, str]]:
         products: dict[str, tuple[Operator, str]] = {"KW": (self.K, "W"), "KG": (self.K, "G")}
-        if self.signed:
+        if self.signed and not self.closed:
             products["PW"] = (self.K.positive, "W")
         if self.graph is not None:
             products["AG"] = (self.graph, "G")
         return products
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best W for a G is known: G itself, where GᵀG = I and λ = 0."""
+        return self.lam == 0 and self.step is EXACT
+
+    def known_products(self, factor: str, s: State) -> dict[str, Array]:
+        """KW from KG, where W is G with columns of another length."""
+        if factor != "W" or not self.closed:
+            return {}
+        own = namespace(s.W).all(as_own(s.G, s) == s.W)
+        return {"KW": as_own(s.KG, s)} if own else {}
 
     def in_single_precision(self) -> Self:
         K = self.K.in_single_precision()
@@ -112,8 +125,8 @@ class LocalSimilarity(Model):
     def forces_on_W(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
         """-∂f/∂W = KG - KW·GᵀG - λDG, as pull and push."""
         if self.signed:
-            pull = plus(s.KG) + dot(negative_KW(s), GG(s))
-            push = minus(s.KG) + dot(s.PW, GG(s))
+            pull = plus(s.KG) + dot(negative_KW(self, s), GG(s))
+            push = minus(s.KG) + dot(positive_KW(self, s), GG(s))
         else:
             pull, push = s.KG, dot(s.KW, GG(s))
         push += self.local(s.G, s.KG)
@@ -125,8 +138,8 @@ class LocalSimilarity(Model):
         With (KW)⁺ for K⁺W entries would become zero at once where (KW)_ik < 0, and stay so.
         """
         if self.signed:
-            NW = negative_KW(s)
-            pull, push = s.PW + dot(s.G, s.W.T @ NW), NW + dot(s.G, s.W.T @ s.PW)
+            PW, NW = positive_KW(self, s), negative_KW(self, s)
+            pull, push = PW + dot(s.G, s.W.T @ NW), NW + dot(s.G, s.W.T @ PW)
         else:
             pull, push = s.KW, dot(s.G, WKW(s))
         push += self.local(s.W, s.KW)
@@ -176,9 +189,19 @@ def WKW(s: State) -> Array:  # (k, k)
     return s.once("WKW", "W", lambda: s.W.T @ s.KW)
 
 
-def negative_KW(s: State) -> Array:  # (n, k)
+def as_own(V: Array, s: State) -> Array:  # (n, k)
+    """V_c / n_c², n_c the lengths of the columns of G: of G the best W at λ = 0, of KG its KW."""
+    return V / s.once("squares", "G", lambda: lengths(s.G) ** 2)
+
+
+def positive_KW(f: LocalSimilarity, s: State) -> Array:  # (n, k)
+    """K⁺W: the loop's product, or made here where few steps ask for it."""
+    return s.PW if "PW" in vars(s) else s.once("PW", "W", lambda: f.K.positive.dot(s.W))
+
+
+def negative_KW(f: LocalSimilarity, s: State) -> Array:  # (n, k)
     """K⁻W."""
-    return plus(s.PW - s.KW)
+    return plus(positive_KW(f, s) - s.KW)
 
 
 # ---------------------------------------------------------------------- steps
@@ -224,12 +247,33 @@ def symmetric_G(f: LocalSimilarity, s: State) -> Array:
     return flushed(multiplied(s.G, A + dot(s.G, sym(s.G.T @ B)), B + dot(s.G, sym(s.G.T @ A))))
 
 
-def reseeded_W(f: LocalSimilarity, s: State) -> Array:
-    """eq_update_W; an empty column begins again at the sample that is explained worst.
+def exact_W(f: LocalSimilarity, s: State) -> Array:
+    """W = G at λ = 0, else eq_update_W; an empty column begins again.
+
+    With columns of length n_c in G the best W is G_c / n_c². That is so for every positive
+    semidefinite K. Where K is none, W = G may be above where W is, and eq_update_W is taken then.
+    """
+    W = as_own(s.G, s) if f.closed and G_is_not_above(f, s) else update_W(f, s)
+    return reseeded(f, s, W)
+
+
+def G_is_not_above(f: LocalSimilarity, s: State) -> bool:
+    """Whether W = G does not raise f, but for rounding: tr (W - G)ᵀK(W - G) ≥ 0.
+
+    For a G with columns of length n_c that is Σ_c n_c² v_cᵀKv_c with v_c = W_c - G_c/n_c².
+    """
+    xp = namespace(s.G)
+    gains = column_inner(s.W, s.KW) * column_inner(s.G, s.G) - 2 * column_inner(s.W, s.KG)
+    gain = float(xp.sum(gains + column_inner(s.G, as_own(s.KG, s))))
+    return gain >= -10 * float(xp.finfo(s.G.dtype).eps) * f.K.trace
+
+
+def reseeded(f: LocalSimilarity, s: State, W: Array) -> Array:
+    """W, but an empty column begins again at the sample that is explained worst.
 
     That does not change f, as its column of G is zero, and the next G step lowers it.
     """
-    W, xp = update_W(f, s), namespace(s.G)
+    xp = namespace(s.G)
     used = xp.any(s.G, axis=0)
     if not xp.all(used):
         best = xp.max(f.scores(s), axis=1)
@@ -300,5 +344,5 @@ PRINTED = Step(printed_W, printed_G, largest_entry, grows)
 #: GᵀG = I, by the rule under which the Lagrangian never rises.
 SYMMETRIC = Step(update_W, symmetric_G, runaway=grows)
 
-#: GᵀG = I, the G step solved exactly: no step ever raises f.
-EXACT = Step(reseeded_W, exact_G)
+#: GᵀG = I, the G step solved exactly, and at λ = 0 the W step too: no step ever raises f.
+EXACT = Step(exact_W, exact_G)

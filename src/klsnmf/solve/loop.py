@@ -98,7 +98,8 @@ def solve(
     done = batch.restore(keeper.restore(starts, max_iter))
     # One thread for the many small steps; as many as help for the products, which are large.
     with threads_for(0):
-        batch.multiply(*models[0].factors)
+        for product in batch.operators:
+            batch.multiply(product)
         if done:
             keeper.confirm(max((fit.difference() for fit in batch.running), default=0.0))
             batch.retire()
@@ -108,7 +109,7 @@ def solve(
             for factor in models[0].factors:
                 for fit in batch.running:
                     fit.update(factor)
-                batch.multiply(factor)
+                batch.renew(factor)
             for fit in batch.running:
                 fit.judge(iteration, max_iter, tol)
             keeper.keep(batch.standings)
@@ -214,14 +215,23 @@ class _Batch:
     def _views(self, place: int) -> State:
         return State(**{name: stack[place, ...] for name, stack in self.stacks.items()})
 
-    def multiply(self, *factors: str) -> None:
-        """Renew the products of these factors, for all running fits at once."""
+    def renew(self, factor: str) -> None:
+        """Renew the products of a factor: taken from others if all fits can, else made."""
+        known = [fit.model.known_products(factor, fit.state) for fit in self.running]
+        for product, (_, of) in self.operators.items():
+            if all(product in products for products in known):
+                for fit, products in zip(self.running, known, strict=True):
+                    getattr(fit.state, product)[...] = products[product]
+            elif of == factor:
+                self.multiply(product)
+
+    def multiply(self, product: str) -> None:
+        """Make a product, for all running fits at once."""
+        operator, factor = self.operators[product]
         count = len(self.running)
-        for product, (operator, factor) in self.operators.items():
-            if factor in factors:
-                V, out = self.stacks[factor][:count, ...], self.stacks[product][:count, ...]
-                with threads_for(operator.flops * count * V.shape[2], self.threads):
-                    operator.multiply(V, out)
+        V, out = self.stacks[factor][:count, ...], self.stacks[product][:count, ...]
+        with threads_for(operator.flops * count * V.shape[2], self.threads):
+            operator.multiply(V, out)
 
     def retire(self) -> None:
         """Take the fits that ended out: each trades places with the last that is running."""
