@@ -120,13 +120,13 @@ class KernelSettings:
                     'kernel="self-tuning", gram="auto" and n_neighbors.'
                 )
             return None
-        numbers = numbers_of_neighbors(X.shape[0], k)
-        if self.n_neighbors != "auto":
-            numbers = [int(self.n_neighbors or 0)]
+        home, X = X, arrays.to_host(X)
+        given: Any = self.n_neighbors
+        numbers = numbers_of_neighbors(X, k) if given == "auto" else [int(given)]
         there = None
-        if not arrays.follows_lists(X):
-            there = partial(fit_kernel, X, kernel, "auto", plan=self._plan(kernel, X, numbers[0]))
-            X = arrays.to_host(X)
+        if not arrays.follows_lists(home):
+            plan = self._plan(kernel, home, numbers[0])
+            there = partial(fit_kernel, home, kernel, "auto", plan=plan)
         plan = self._plan(kernel, X, max(numbers))
         if self.verbose:
             print("; ".join(plan.reasons))

@@ -8,7 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csgraph
+from sklearn.neighbors import NearestNeighbors
 
+from ..core.arithmetic import row_lengths
+from ..core.types import Matrix
 from ..grams.base import Gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
@@ -20,20 +23,46 @@ from .similarity import DiffusedKernel, FittedKernel, LinkedKernel, View
 FEWER = (5, 7)
 MORE = (15, 25)
 
+#: Where neighbours are hardly nearer than anyone, so many of them, and when that is the case.
+MANY = 50
+NOISY = 2 / 3
+
+#: Samples that tell whether it is.
+_ASKED = 1000
+
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
 _MOST_COMPARED = 20_000
 
 
-def numbers_of_neighbors(n: int, k: int) -> list[int]:
+def numbers_of_neighbors(X: Matrix, k: int) -> list[int]:
     """Numbers of neighbours to choose from, the usual one first.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
-    usual = how_many_neighbors(n, k)
+    n = X.shape[0]
+    usual, room = how_many_neighbors(n, k), n // (2 * k)
+    if noise_share(X, usual) > NOISY:
+        return [max(usual, min(MANY, room))]
     if n > _MOST_COMPARED:
         return [usual]
     fewer = [q for q in FEWER if q < usual]
-    return [usual, *fewer, *(q for q in MORE if q <= n // (2 * k) and q > usual)]
+    return [usual, *fewer, *(q for q in MORE if usual < q <= room)]
+
+
+def noise_share(X: Matrix, q: int) -> float:
+    """The squared distance to the q-th neighbour, as a share of that between any two samples.
+
+    A squared distance is what clusters differ by, and the noise of both samples. Where even near
+    samples are nearly as far as all others, as in texts, noise decides who is near, and a link is
+    right hardly more often than by chance. Then only many links together show the clusters. Where
+    neighbours are much nearer than others, a few suffice, and more of them blur.
+    """
+    n = X.shape[0]
+    some = np.random.RandomState(0).permutation(n)[:_ASKED]
+    search = NearestNeighbors(n_neighbors=min(q + 1, n)).fit(X)
+    distances, _ = search.kneighbors(X[some])
+    anyone = 2 * variance(X)
+    return float(np.median(np.square(distances[:, -1])) / anyone) if anyone > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -79,3 +108,9 @@ class NeighborGraphs:
 def _linked(K: Gram, fitted: FittedKernel) -> tuple[Gram, LinkedKernel]:
     K, links = weigh_links(K)
     return K, LinkedKernel(fitted, links)
+
+
+def variance(X: Matrix) -> float:
+    """The mean squared distance of the samples to their mean."""
+    mean = np.asarray(X.mean(axis=0), np.float64).ravel()
+    return float(row_lengths(X).mean(dtype=np.float64) - mean @ mean)

@@ -86,17 +86,24 @@ def nearest(
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
-    few distinct values have many of them: the search goes on until none is left out, or there are
-    too many to hold. ``find`` is another search, given the number of neighbours.
+    few distinct values have many of them: for samples that have, the search goes on until none is
+    left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
+    ``find`` is another search, given the number of neighbours.
     """
     n, surplus = X.shape[0], SURPLUS
     find = find or partial(neighbor_indices, X, approximate=approximate)
-    while True:
-        found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
-        more = np.any(d2[:, -1] <= reach_of(d2, n_neighbors)) and found.shape[1] < n - 1
+    found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
+    while found.shape[1] < n - 1:
         surplus *= 4
-        if not more or n * (n_neighbors + surplus) > _BLOCK:
-            return found, d2
+        rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
+        if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
+            break
+        wider = find(n_neighbors + surplus)
+        sorted_rows, distances = _sorted_exactly(X[rows], X, wider[rows])
+        beyond = ((0, 0), (0, wider.shape[1] - d2.shape[1]))
+        found, d2 = np.pad(found, beyond), np.pad(d2, beyond, constant_values=np.inf)
+        found[rows], d2[rows] = sorted_rows, distances
+    return found, d2
 
 
 def _sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each

@@ -31,6 +31,7 @@ from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
 from ..grams.walk import Walk, sums_over_clusters
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
+from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
 from .perron import best_of
 
@@ -146,6 +147,7 @@ def choose(
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
     usual, *others = graphs.numbers
+    smallest = min(usual, how_many_neighbors(X.shape[0], k))
     asked: dict[int, Asked] = {}
 
     def ask(q: int) -> Asked:
@@ -165,15 +167,17 @@ def choose(
     if sizes == "auto":
         if more:
             judges.append(ask(more.pop()))
-        answer = _even_or_free(judges, answer, X, usual, rule)
+        answer = _even_or_free(judges, answer, X, smallest, rule)
     at, least = first, rule.less * answer.lost
+    if answer.lost < rule.separate:  # pieces already: there is nothing to gain
+        others = more = []
     for q in [q for q in others if q < first.graph.q] + more:
         other = ask(q)
         if other.graph.pieces > k:
             continue
         known = [answer.labels, of_samples] if answer.even else [answer.labels]
         found = other.answer(known, even=answer.even)
-        if found.lost < least and (sizes == "free" or answer.even or found.smallest > usual):
+        if found.lost < least and (sizes == "free" or answer.even or found.smallest > smallest):
             at, least, answer = other, found.lost, found
     if sizes == "auto" and answer.even and at.graph.q < first.graph.q:
         answer = _even_or_free([at], answer, X, at.graph.q, rule)
