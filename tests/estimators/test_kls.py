@@ -142,6 +142,7 @@ def test_sparse_is_dense_when_all_neighbours_are_kept(seed, solver):
     X, _ = rays(seed, n=40)
     W0, G0 = random_factors(40, 3, np.random.RandomState(seed))
     options = {"init": (W0, G0), "solver": solver, "max_iter": 30, "tol": 0, "lam": 0.001}
+    options["diffusion"] = "unweighted"
     a = KLSNMF(3, n_neighbors=None, **options).fit(X)
     b = KLSNMF(3, n_neighbors=39, **options).fit(X)
     np.testing.assert_allclose(a.W_ @ a.G_.T, b.W_ @ b.G_.T, rtol=1e-6, atol=1e-9)

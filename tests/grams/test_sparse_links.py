@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 
-from klsnmf import KLSNMF
+from klsnmf import KLSNMF, KNMF
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.sparse import SparseGram, weigh_links
 from klsnmf.kernels.build import fit_kernel
@@ -73,8 +73,8 @@ def test_where_all_are_linked_nothing_changes():
     np.testing.assert_array_equal(weigh_links(SparseGram(sparse.csr_array(K)))[0].K.toarray(), K)
     X, _ = make_blobs(40, centers=3, random_state=0)
     options = {"n_neighbors": 39, "random_state": 0, "tol": 0, "max_iter": 50}
-    every = KLSNMF(3, **options).fit(X)
-    plain = KLSNMF(3, diffusion="unweighted", **options).fit(X)
+    every = KNMF(3, **options).fit(X)
+    plain = KNMF(3, diffusion="unweighted", **options).fit(X)
     np.testing.assert_array_equal(every.W_, plain.W_)
 
 

@@ -123,9 +123,9 @@ def test_rings_of_more_samples_than_can_be_squared(seed):
 def test_many_steps_are_taken_along_eigenvectors_and_find_the_same(monkeypatch, seed):
     """Squaring S again and again would take most of the time of the fit."""
     X, y = curves(1200, seed)
-    quick = KLSNMF(6, random_state=seed).fit(X)
+    quick = KLSNMF(6, diffusion="unweighted", random_state=seed).fit(X)
     monkeypatch.setattr("klsnmf.grams.diffused._FEW_SAMPLES", 2000)
-    slow = KLSNMF(6, random_state=seed).fit(X)
+    slow = KLSNMF(6, diffusion="unweighted", random_state=seed).fit(X)
     assert isinstance(quick._similarity.diffusion, SpectralDiffusion)
     assert not isinstance(slow._similarity.diffusion, SpectralDiffusion)
     assert 16 < quick.diffusion_ <= 2 * slow.diffusion_ <= 4 * quick.diffusion_
@@ -221,7 +221,8 @@ def test_verbose_says_what_was_chosen_and_why(capsys):
     assert "an array would take 180 kB" in said
     KLSNMF(3, random_state=0, verbose=1).fit(X)
     said = capsys.readouterr().out
-    assert "sparse kernel, 10 neighbours" in said
+    assert "sparse kernel, 25 neighbours" in said
+    assert "graph of 10 neighbours" in said
     assert "found exactly" in said
     assert "steps of diffusion" in said
     KLSNMF(3, random_state=0).fit(X)

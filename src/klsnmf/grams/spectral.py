@@ -45,7 +45,7 @@ _PROBES = 64
 
 #: Up to this many samples, or where more than one of so many eigenvectors is wanted, a dense solver
 #: is as fast.
-_FEW = 500
+FEW = 500
 _CROWD = 4
 
 #: Noise beside eigenvectors of a similar graph, for those that it does not have.
@@ -243,7 +243,7 @@ def spectrum_of(K: Gram, m: int, like: Spectrum | None = None) -> Spectrum:
     K, order, back = K.reordered()
     with threads_for(K.flops * m):
         S, degrees = K.normalized(formed=False)
-        if sparse.issparse(S) and (n <= _FEW or m > n // _CROWD):
+        if sparse.issparse(S) and (n <= FEW or m > n // _CROWD):
             return _all_at_once(S.toarray(), degrees, min(m, n)).in_order(back)
         rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
         rng = np.random.RandomState(0)

@@ -21,6 +21,7 @@ from ..core.types import Array, Labels
 from .base import Gram
 from .spectral import (
     ENOUGH,
+    FEW,
     FEWEST_STEPS,
     MOST_STEPS,
     SpectralDiffusion,
@@ -112,5 +113,5 @@ def sums_over_clusters(labels: Labels, k: int) -> sparse.csr_array:  # (k, n)
 def walk_on(K: Gram, k: int, like: Walk | None = None) -> Walk:
     """The walk on the graph K; that on a ``like`` graph saves most of the work."""
     n = K.shape[0]
-    m = min(n, max(how_many_vectors(n, k), k + SPARE))
+    m = n if n <= FEW else min(n, max(how_many_vectors(n, k), k + SPARE))
     return Walk(spectrum_of(K, m, None if like is None else like.spectrum), k)

@@ -122,17 +122,19 @@ class KernelSettings:
             return None
         home, X = X, arrays.to_host(X)
         given: Any = self.n_neighbors
-        numbers = numbers_of_neighbors(X, k) if given == "auto" else [int(given)]
+        numbers = numbers_of_neighbors(X, k) if given == "auto" else (int(given), (), ())
+        most = max(numbers[0], *numbers[2], 0)
         there = None
         if not arrays.follows_lists(home):
             plan = self._plan(kernel, home, numbers[0])
+            require_memory(home, 7, "Diffusion", "Set diffusion=0, or fit a part of the rows.")
             there = partial(fit_kernel, home, kernel, "auto", plan=plan)
-        plan = self._plan(kernel, X, max(numbers))
+        plan = self._plan(kernel, X, most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        found = search(X, kernel, "auto", max(numbers), plan, self.workers)
+        found = search(X, kernel, "auto", most, plan, self.workers)
         fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
-        return NeighborGraphs(numbers, fit, k, there)
+        return NeighborGraphs(*numbers, fit, k, there)
 
     def _fit(
         self, kernel: Any, X: Matrix, unit: float, k: int | None

@@ -18,10 +18,10 @@ from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
 from .similarity import DiffusedKernel, FittedKernel, LinkedKernel, View
 
-#: Other numbers of neighbours than the usual one: fewer for thin clusters, more for graphs that
-#: would be in too many pieces.
+#: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
+#: more for a second judge.
 FEWER = (5, 7)
-MORE = (15, 25)
+MORE = (25,)
 
 #: Where neighbours are hardly nearer than anyone, so many of them, and when that is the case.
 MANY = 50
@@ -34,19 +34,18 @@ _ASKED = 1000
 _MOST_COMPARED = 20_000
 
 
-def numbers_of_neighbors(X: Matrix, k: int) -> list[int]:
-    """Numbers of neighbours to choose from, the usual one first.
+def numbers_of_neighbors(X: Matrix, k: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """The usual number of neighbours, and those to look at besides, fewer and more.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     if noise_share(X, usual) > NOISY:
-        return [max(usual, min(MANY, room))]
+        return max(usual, min(MANY, room)), (), ()
     if n > _MOST_COMPARED:
-        return [usual]
-    fewer = [q for q in FEWER if q < usual]
-    return [usual, *fewer, *(q for q in MORE if usual < q <= room)]
+        return usual, (), ()
+    return usual, tuple(q for q in FEWER if q < usual), tuple(q for q in MORE if usual < q <= room)
 
 
 def noise_share(X: Matrix, q: int) -> float:
@@ -84,7 +83,9 @@ class NeighborGraph:
 class NeighborGraphs:
     """The graphs to choose from for k clusters."""
 
-    numbers: list[int]  # of neighbours, the usual one first
+    usual: int  # neighbours
+    fewer: tuple[int, ...]  # others to look at
+    more: tuple[int, ...]
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device

@@ -101,7 +101,7 @@ def nearest(
         wider = find(n_neighbors + surplus)
         sorted_rows, distances = _sorted_exactly(X[rows], X, wider[rows])
         beyond = ((0, 0), (0, wider.shape[1] - d2.shape[1]))
-        found, d2 = np.pad(found, beyond), np.pad(d2, beyond, constant_values=np.inf)
+        found, d2 = np.pad(found, beyond, "edge"), np.pad(d2, beyond, constant_values=np.inf)
         found[rows], d2[rows] = sorted_rows, distances
     return found, d2
 

@@ -9,27 +9,25 @@ can be compared from graph to graph.
 
 The even answer of the usual graph, 10 neighbours, stands unless another is clearly better:
 
-1. A graph in more pieces than there are clusters cannot give them: more neighbours are taken.
-2. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
-   and says as much of the samples. A few samples far from all others are no cluster.
-3. Fewer neighbours are taken where less is lost with them: clusters are thin there. In most data
-   more is lost with fewer neighbours.
+1. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
+   and says as much of where walks end. A few samples far from all others are no cluster.
+2. Fewer neighbours are taken where less is lost with them: clusters are thin there. In most data
+   more is lost with fewer neighbours. Clusters that are separate pieces already are left alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from ..core.arithmetic import product
 from ..core.kmeans import draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
-from ..grams.walk import Walk, sums_over_clusters
+from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
@@ -38,8 +36,26 @@ from .perron import best_of
 #: Starts from the eigenvectors of a graph.
 _SPECTRAL_STARTS = 3
 
-#: Steps at most in which clusters are made to tell more.
-_INFORMED_STEPS = 40
+#: Information that is none, in nats.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for a free answer, in the place of the even one.
+
+    Attributes
+    ----------
+    ratio : what it loses as a share of what the even answer loses, the geometric mean over graphs
+    lost : what it loses, the mean over graphs
+    tells : the information it has beyond that of the even answer, in logarithms, the mean
+    smallest : samples of its smallest cluster
+    """
+
+    ratio: float
+    lost: float
+    tells: float
+    smallest: int
 
 
 @dataclass(frozen=True)
@@ -48,16 +64,24 @@ class Rule:
 
     Attributes
     ----------
-    clear : what a free answer loses, as a share of what the even one loses, if it is clearly better
-    less : what is lost with another number of neighbours, as a share, if that is better
-    same : information that differs by less, in logarithms, is the same
+    clear : a free answer loses less than this share of what the even one loses. Free answers that
+        were better than even ones had ratios below 0.66, of those above 0.70 most were worse
+    less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
     """
 
-    clear: float = 0.65
-    less: float = 0.875
-    same: float = 0.02
+    clear: float = 2 / 3
+    less: float = 7 / 8
     separate: float = 0.05
+
+    def prefers(self, free: Evidence, smallest: int) -> bool:
+        """Whether a free answer is clearly better than the even one."""
+        cluster = free.smallest > smallest
+        return cluster and free.ratio < self.clear and (free.tells > 0 or free.lost < self.separate)
+
+    def is_thin(self, lost: float, usual: float) -> bool:
+        """Whether fewer neighbours are better, by what is lost with them and with the usual."""
+        return usual >= self.separate and lost < self.less * usual
 
 
 RULE = Rule()
@@ -68,13 +92,15 @@ class Answer:
     """Clusters: the graph they come from, whether they are even, and what is lost of walks."""
 
     labels: Labels
+    k: int
     q: int
     even: bool
     lost: float
 
     @property
     def smallest(self) -> int:
-        return int(np.bincount(self.labels).min())
+        """Samples of the smallest cluster; 0 if one is empty."""
+        return int(np.bincount(self.labels, minlength=self.k).min())
 
 
 @dataclass(frozen=True)
@@ -126,12 +152,8 @@ class Asked:
         best = best_of(F, [*self.starts, *others], self.k, exchange=self.exchange)
         return self._noted(best.labels, even)
 
-    def informed(self, answer: Answer) -> Answer:
-        """The same after steps that let it tell more of where walks end."""
-        return self._noted(informed(self.walk, answer.labels), answer.even)
-
     def _noted(self, labels: Labels, even: bool) -> Answer:
-        self.answers.append(Answer(labels, self.graph.q, even, self.walk.lost(labels)))
+        self.answers.append(Answer(labels, self.k, self.graph.q, even, self.walk.lost(labels)))
         return self.answers[-1]
 
 
@@ -146,103 +168,57 @@ def choose(
 ) -> Choice:
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
-    usual, *others = graphs.numbers
-    smallest = min(usual, how_many_neighbors(X.shape[0], k))
-    asked: dict[int, Asked] = {}
-
-    def ask(q: int) -> Asked:
-        if q not in asked:
-            graph = graphs.graph(q)
-            like = next(iter(asked.values())).walk if asked else None
-            asked[q] = Asked(graph, graphs.walk(graph, like), rng, exchange)
-        return asked[q]
-
     of_samples: Labels = kmeans(X, k, draw_seed(rng)).labels_
-    first = ask(usual)
-    more = [q for q in others if q > usual]
-    while first.graph.pieces > k and more:
-        first = ask(more.pop(0))
-    answer = first.answer([of_samples], even=sizes != "free")
-    judges = [first]
+    smallest = how_many_neighbors(X.shape[0], k)
+
+    def ask(graph: NeighborGraph) -> Asked:
+        like = asked[0].walk if asked else None
+        asked.append(Asked(graph, graphs.walk(graph, like), rng, exchange))
+        return asked[-1]
+
+    asked: list[Asked] = []
+    at = ask(graphs.graph(graphs.usual))
+    answer = at.answer([of_samples], even=sizes != "free")
     if sizes == "auto":
-        if more:
-            judges.append(ask(more.pop()))
-        answer = _even_or_free(judges, answer, X, smallest, rule)
-    at, least = first, rule.less * answer.lost
-    if answer.lost < rule.separate:  # pieces already: there is nothing to gain
-        others = more = []
-    for q in [q for q in others if q < first.graph.q] + more:
-        other = ask(q)
-        if other.graph.pieces > k:
-            continue
+        judges = [at, *(ask(graphs.graph(q)) for q in graphs.more)]
+        answer = _even_or_free(judges, answer, smallest, rule)
+    # In more pieces than there are clusters a graph cannot tell them.
+    fewer = (graph for q in graphs.fewer if (graph := graphs.graph(q)).pieces <= k)
+    for graph in fewer if answer.lost >= rule.separate else ():
+        thin = ask(graph)
         known = [answer.labels, of_samples] if answer.even else [answer.labels]
-        found = other.answer(known, even=answer.even)
-        if found.lost < least and (sizes == "free" or answer.even or found.smallest > smallest):
-            at, least, answer = other, found.lost, found
-    if sizes == "auto" and answer.even and at.graph.q < first.graph.q:
-        answer = _even_or_free([at], answer, X, at.graph.q, rule)
-    everything = [each for one in asked.values() for each in one.answers if each is not answer]
+        other = thin.answer(known, even=answer.even)
+        sound = answer.even or sizes == "free" or other.smallest > smallest
+        if sound and rule.is_thin(other.lost, answer.lost):
+            at, answer = thin, other
+        break
+    others = [each for one in asked for each in one.answers if each.labels is not answer.labels]
     view = graphs.view(at.graph, at.walk, even=answer.even)
-    return Choice(answer, view, at.walk, everything)
+    return Choice(answer, view, at.walk, others)
 
 
-def _even_or_free(
-    judges: Sequence[Asked], even: Answer, X: Matrix, smallest: int, rule: Rule
-) -> Answer:
-    """The even answer, or a free one that all judges together find better.
-
-    Free answers of the first judge, and one of the other, which must be the better for it.
-    """
-    first, *witnesses = judges
-    free = first.answer([even.labels], even=False)
-    candidates = [(free, True), (first.informed(free), True)]
-    candidates += [(other.answer([free.labels], even=False), False) for other in witnesses]
-    best, least = even, 1.0
-    for answer, ours in candidates:
-        if answer.smallest <= smallest or len(np.unique(answer.labels)) < first.k:
-            continue
-        walks = [judge.walk for judge in judges]
-        lost = [(w.lost(answer.labels), w.lost(even.labels)) for w in walks]
-        ratio = float(np.exp(np.mean([np.log(a / b) for a, b in lost])))
-        told = [(w.information(answer.labels), w.information(even.labels)) for w in walks]
-        gain = np.mean([np.log(max(a, 1e-9) / max(b, 1e-9)) for a, b in told])
-        informative = gain > (-rule.same if ours else rule.same)
-        separate = np.mean([a for a, _ in lost]) < rule.separate
-        clear = ratio < rule.clear and (informative or separate)
-        agreed = ours and ratio < rule.less and informative
-        agreed = agreed and left_of_variance(X, answer.labels) < left_of_variance(X, even.labels)
-        if ratio < least and (clear or agreed):
-            best, least = answer, ratio
-    return best
+def _even_or_free(judges: Sequence[Asked], even: Answer, smallest: int, rule: Rule) -> Answer:
+    """The even answer, or the free answer of a judge that all of them find clearly better."""
+    walks = [judge.walk for judge in judges]
+    best, least = even, np.inf
+    known = even.labels
+    for judge in judges:
+        free = judge.answer([known], even=False)
+        evidence, known = weighed(walks, free, even), free.labels
+        if evidence.ratio < least and rule.prefers(evidence, smallest):
+            best, least = free, evidence.ratio
+    return replace(best, q=judges[0].graph.q, lost=walks[0].lost(best.labels))
 
 
-def informed(walk: Walk, labels: Labels) -> Labels:  # (n,) -> (n,)
-    """Labels that tell more of where walks end: each sample goes where its own walk speaks for.
-
-    A sample gets the cluster c for which log p_T(s|c) is largest, averaged over the clusters s that
-    its walk is in after T steps. Steps go on while the information grows.
-    """
-    best, kept, k = -np.inf, labels, walk.k
-    powers = walk.spectrum.values**walk.time
-    for _ in range(_INFORMED_STEPS):
-        now = walk.information(labels)
-        if now <= best + 1e-7:
-            break
-        best, kept = now, labels
-        p = walk.crossings(labels)
-        r = p.sum(axis=1, keepdims=True)
-        L = np.log(np.maximum(p / np.maximum(r, np.finfo(float).tiny), 1e-6))
-        L = np.where(r > 0, L, -50)
-        A = sums_over_clusters(labels, k) @ walk.weighed
-        labels = (walk.spectrum.U @ ((L @ A) * powers).T).argmax(axis=1)
-    return kept
-
-
-def left_of_variance(X: Matrix, labels: Labels) -> float:
-    """The squared distances of samples to the means of their clusters, in all."""
-    k = int(labels.max()) + 1
-    M = sums_over_clusters(labels, k)
-    counts = np.maximum(np.bincount(labels, minlength=k), 1)
-    sums = np.asarray(product(M, X))
-    squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.square(X).sum(dtype=np.float64)
-    return float(squares - (np.square(sums).sum(axis=1) / counts).sum())
+def weighed(walks: Sequence[Walk], free: Answer, even: Answer) -> Evidence:
+    """What these walks say for a free answer."""
+    lost, of_even = (np.array([w.lost(each.labels) for w in walks]) for each in (free, even))
+    told, by_even = (
+        np.maximum([w.information(each.labels) for w in walks], _NOTHING) for each in (free, even)
+    )
+    return Evidence(
+        ratio=float(np.exp(np.log(lost / of_even).mean())),
+        lost=float(lost.mean()),
+        tells=float(np.log(told / by_even).mean()),
+        smallest=free.smallest,
+    )
