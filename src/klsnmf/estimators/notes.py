@@ -11,9 +11,8 @@ from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solve.doubt import Doubts
 from ..solve.loop import PATIENCE
-from ..solve.solution import Solution, Status, Trouble
+from ..solve.solution import Doubts, Solution, Status, Trouble
 
 #: Doubts of a kind that are told in words; all of them are in the data.
 _NAMED = 3
@@ -139,7 +138,7 @@ class InDoubt:
 
     Attributes
     ----------
-    doubts : which they are, and why: see :class:`klsnmf.solve.doubt.Doubts`
+    doubts : which they are, and why: see :class:`klsnmf.solve.solution.Doubts`
     n_clusters : how many clusters there are
     """
 

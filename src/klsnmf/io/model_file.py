@@ -36,8 +36,7 @@ from ..kernels import similarity
 from ..kernels.count import Evidence
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
-from ..solve.doubt import Doubts
-from ..solve.solution import Trouble
+from ..solve.solution import Doubts, Trouble
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {

@@ -15,13 +15,12 @@ p_ab the chance that a walk is in a now and in b after T steps (:mod:`klsnmf.gra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..core.types import Array, Labels
 from ..grams.walk import Walk, sums_over_clusters
 from .perron import halves
+from .solution import Doubts
 
 #: A border that is crossed by more is weak. Of the clusters that are doubted at 0.2, 0.25 and 0.3,
 #: 79, 83 and 85 in a hundred were wrong, of the others 8, 10 and 13.
@@ -32,31 +31,6 @@ _SLACK = 0.05
 
 #: The fewest samples of a part that may be a cluster: more than a neighbourhood.
 _FEWEST = 10
-
-
-@dataclass(frozen=True)
-class Doubts:
-    """What is in doubt: clusters by their numbers, borders and shares of walks.
-
-    Attributes
-    ----------
-    one : pairs of clusters that may be one, and the border between them, the weakest first
-    two : clusters that may be two, and the border inside, the clearest first
-    loose : clusters that walks leave for many others, and the share that stays
-    """
-
-    one: tuple[tuple[int, int, float], ...] = ()
-    two: tuple[tuple[int, float], ...] = ()
-    loose: tuple[tuple[int, float], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.one or self.two or self.loose)
-
-    @property
-    def clusters(self) -> tuple[int, ...]:
-        """All clusters that are in doubt."""
-        of_pairs = {c for a, b, _ in self.one for c in (a, b)}
-        return tuple(sorted(of_pairs | {c for c, _ in self.two} | {c for c, _ in self.loose}))
 
 
 def doubts_of(walk: Walk, labels: Labels) -> Doubts:
