@@ -210,7 +210,7 @@ class KernelClusterer(Clusterer):
 
     def _choice(self, setup: Setup, samples: Samples, X: Matrix | None, k: int) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
-        graphs = samples.settings.graphs(samples.scaled, samples.unit, k) if k > 1 else None
+        graphs = samples.settings.graphs(samples.scaled, k) if k > 1 else None
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"

@@ -120,6 +120,7 @@ class _ModelArchive(Archive):
 _ARCHIVE = _ModelArchive(
     *("model", 2),
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
+    *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
     *(Evidence, Grouped, Largest, NearestMean, NewSamples),
     *(Collapsed, FewerClusters, NotConverged, InDoubt, Doubts, Trouble),
