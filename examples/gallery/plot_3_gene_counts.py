@@ -5,8 +5,8 @@ Gene counts: simulated cells of unequal types
 **These are simulated data.** Counts of 500 genes in 3000 cells of eight types, 900 cells of the
 most common type and 50 of the rarest, are drawn from a negative binomial distribution. Each type
 has 30 marker genes, which are 4 to 15 times as active as elsewhere, and cells differ in depth, the
-total of their counts. The example shows that rare types are found, what ``sizes`` and the usual logarithm
-have to do with it, and how prototypes find the markers.
+total of their counts. The example shows that rare types are found, what ``sizes`` and the usual
+logarithm have to do with it, and how prototypes find the markers.
 """
 
 # %%

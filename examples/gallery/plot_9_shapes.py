@@ -202,9 +202,9 @@ for shape, draws in drawn.items():
 # %%
 # Where KLSNMF is not the best
 # ----------------------------
-# **600 down to 20 samples.** The edge of the largest cluster comes near the small ones here. Now and
-# then the evidence for small clusters is not clear enough, and the largest is cut instead. If you
-# know that sizes differ, say so: ``sizes="free"``.
+# **600 down to 20 samples.** The edge of the largest cluster comes near the small ones here. Now
+# and then the evidence for small clusters is not clear enough, and the largest is cut instead. If
+# you know that sizes differ, say so: ``sizes="free"``.
 
 by_sizes = {"auto": [], "free": []}
 for X, y, _ in drawn["600 down to\n20 samples"]:
