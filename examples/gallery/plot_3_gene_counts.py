@@ -72,7 +72,7 @@ for seed in range(2):
             found[name][kind].append(accuracy(truth, make().fit_predict(X)))
 
 figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
-for shift, kind, colour in ((-0.2, "raw counts", "0.75"), (0.2, "logarithms", "C0")):
+for shift, kind, colour in ((-0.2, "raw counts", "0.75"), (0.2, "logarithms", "#8cb8e0")):
     values = np.array([found[name][kind] for name in methods])
     places = np.arange(len(methods)) + shift
     axis.bar(places, values.mean(axis=1), 0.36, color=colour, label=kind)
