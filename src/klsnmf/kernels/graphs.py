@@ -32,9 +32,6 @@ NOISY = 2 / 3
 #: Samples that tell whether it is.
 _ASKED = 1000
 
-#: The squared height of a lifted kernel, in squared lengths of the longest sample.
-_HEIGHT = 100.0
-
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
 _MOST_COMPARED = 20_000
 
@@ -130,7 +127,7 @@ class NeighborGraphs:
         sparse = issparse(X)
         mean = np.zeros(X.shape[1], X.dtype) if sparse else xp.mean(X, axis=0)
         longest = float(xp.max(row_lengths(X if sparse else X - mean)))
-        kernel = LiftedKernel(X, mean, float(np.sqrt(_HEIGHT * longest)))
+        kernel = LiftedKernel(X, mean, float(np.sqrt(longest)))  # no entry is negative then
         K = lifted_gram(kernel.centred(X), kernel.height)
         return View(K, K, kernel)
 

@@ -224,7 +224,7 @@ class LiftedKernel(Similarity):
 
     From high above every sample weighs the same in the leading eigenvector of its cluster, and
     exact steps at λ = 0 are those of k-means: a cluster c explains n_c h² + n_c ‖mean_c - m‖², but
-    for what falls with h².
+    for a part that falls with h². For an h that no sample is longer than no entry is negative.
     """
 
     X: Matrix  # (n, p)
