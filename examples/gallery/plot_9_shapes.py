@@ -12,6 +12,7 @@ for HDBSCAN, which finds it. The last two shapes are here because KLSNMF fails o
 # ----------
 # A shape returns samples and their true clusters, -1 for samples that belong to none.
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -224,3 +225,11 @@ for sizes, values in by_sizes.items():
 # that no place between the two is empty. To halve the large cluster loses less than to cut off its
 # edge. No tool is right here; the mixture comes nearest, because two round clouds are what it
 # assumes.
+#
+# A fit says where it is not sure. On both of these shapes ``notes_`` tells that the border is weak.
+
+for shape in ("crossing", "300 and 20,\nno gap"):
+    X, _, _ = drawn[shape][0]
+    model = KLSNMF(2, random_state=0).fit(X)
+    said = " ".join(str(note) for note in model.notes_)
+    print(textwrap.fill(f"{' '.join(shape.split())}: {said}", 90))

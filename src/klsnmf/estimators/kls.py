@@ -89,8 +89,8 @@ class KLSNMF(KernelClusterer):
     solver : {"auto", "soft", "exact", "paper"}, default="auto"
         "paper": the two update rules as printed. "soft": the same with a symmetric multiplier,
         which makes the Lagrangian descend. "exact": the G step solved in closed form, so that
-        GᵀG = I exactly and the objective never rises. "auto": LS-NMF's steps with G free, which
-        look around, then exact ones.
+        GᵀG = I exactly and the objective never rises. "auto": exact steps at λ = 0, where
+        W = G is best, then with λ.
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         Where to start: labels from the leading eigenvectors of K, labels from k-means on X, both
         in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters). With
@@ -98,7 +98,7 @@ class KLSNMF(KernelClusterer):
         graphs and sizes.
     n_init : int or "auto", default="auto"
         Number of starts, fitted side by side; the lowest objective is kept. With the solvers "auto"
-        and "exact" all starts take three steps, and only the best two of each kind (spectral,
+        and "exact" all starts take ten steps, and only the best two of each kind (spectral,
         k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
         for many samples, and 8 for the other solvers. Where ``init`` leaves a single start, as it
         does by default, this is not asked.
