@@ -95,21 +95,19 @@ class Asked(NamedTuple):
 
 
 def wanted(asked: Asked) -> Iterator[Cell]:
-    """Group by group, and all sets of a group with one seed before the next seed."""
-    for group in asked.groups:
-        sets = rival_sets.names(group, asked.folder, asked.most)
-        choices = {
-            name: rival_sets.scalings(group, rival_sets.load(group, name, asked.folder).X)
-            for name in sets
-        }
-        for seed in range(asked.seeds):
-            for name in sets:
-                for scaling in choices[name]:
-                    for tool in asked.tools:
-                        if (seed == 0 or TOOLS[tool].seeded) and (
-                            scaling == "raw" or TOOLS[tool].both_scalings
-                        ):
-                            yield Cell(group, name, scaling, seed, tool)
+    """All sets with one seed before the next seed."""
+    scalings = {
+        (group, name): rival_sets.scalings(group, rival_sets.load(group, name, asked.folder).X)
+        for group in asked.groups
+        for name in rival_sets.names(group, asked.folder, asked.most)
+    }
+    for seed in range(asked.seeds):
+        tools = [tool for tool in asked.tools if seed == 0 or TOOLS[tool].seeded]
+        for (group, name), choices in scalings.items():
+            for scaling in choices:
+                for tool in tools:
+                    if scaling == "raw" or TOOLS[tool].both_scalings:
+                        yield Cell(group, name, scaling, seed, tool)
 
 
 def missing(file: Path, asked: Asked) -> list[Cell]:

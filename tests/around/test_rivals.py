@@ -150,6 +150,17 @@ def test_a_run_makes_what_is_missing_and_the_best_match_counts(home, tmp_path, m
     ]
 
 
+def test_times_are_measured_once(home, tmp_path, monkeypatch):
+    monkeypatch.setattr(rivals, "TIMED", {"few/pair": "shapes", "few/not there": "shapes"})
+    asked = rivals.Asked(["shapes"], ["KMeans", "Ward"], seeds=1, most=50, folder=home)
+    file = tmp_path / "times.csv"
+    rivals.times_here(file, asked._replace(tools=["Ward"]), 1)
+    rivals.times_here(file, asked, 1)
+    rivals.times_here(file, asked, 2)
+    made = [(row["tool"], row["threads"]) for row in rivals.read_file(file)]
+    assert made == [("Ward", "1"), ("KMeans", "1"), ("KMeans", "2"), ("Ward", "2")]
+
+
 def test_ours_decides_on_rows_itself_and_others_get_both(home):
     asked = rivals.Asked(["paper"], [OURS, "Ward"], seeds=1, most=50, folder=home)
     keys = [cell.key() for cell in rivals.wanted(asked)]
