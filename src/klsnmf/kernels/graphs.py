@@ -34,14 +34,16 @@ _ASKED = 1000
 _MOST_COMPARED = 20_000
 
 
-def numbers_of_neighbors(X: Matrix, k: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+def numbers_of_neighbors(
+    X: Matrix, k: int, noisy: float = NOISY
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """The usual number of neighbours, and those to look at besides, fewer and more.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
-    if noise_share(X, usual) > NOISY:
+    if noise_share(X, usual) > noisy:
         return max(usual, min(MANY, room)), (), ()
     if n > _MOST_COMPARED:
         return usual, (), ()
