@@ -180,7 +180,7 @@ def page(rows: list[Row], rivals: list[Row]) -> str:
     return "\n".join(
         [
             *_introduction(measured),
-            *_dropped(measured),
+            *worth(measured),
             *_left_out(measured, rivals),
             *_ratios(measured),
             "",
@@ -212,7 +212,7 @@ def _introduction(measured: Measured) -> list[str]:
     ]
 
 
-def _dropped(measured: Measured) -> list[str]:
+def worth(measured: Measured) -> list[str]:
     """Means with all rules and with each rule left out, and the sets that change."""
     groups, full = measured.groups, measured.by(Rules())
     titles = [
@@ -251,6 +251,7 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
     """Thresholds chosen without a group, scored on it."""
     groups, grid = list(measured.groups), measured.on_grid()
     columns = ["without it", "with all groups", "as they are", "always even", "always free"]
+    beside = ["best other tool", "the first column is ahead by", "on sets"]
     text = [
         "",
         "## A group left out",
@@ -258,7 +259,8 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
         "Thresholds are chosen on all groups but one, by the mean of the groups' means, and "
         f"the answers they lead to are scored on the group left out. Of {len(grid)} combinations "
         f"those within {AS_GOOD} points of the best are as good (from and to, in brackets), and "
-        "the one in their middle is taken. The last column is the other tool that does best there.",
+        "the one in their middle is taken. Of other tools, in "
+        "`docs/results/rivals.csv`, the best on the group is told, with its better row scaling.",
         "",
         *head("left out", *Point._fields),
     ]
@@ -274,7 +276,7 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
     for name, chosen in shown.items():
         text.append(line(name, *map(chosen.reach, Point._fields)))
     text.append(line("as they are", *(f"{at:.3g}" for at in PACKAGE)))
-    text += ["", *head("left out, scored on", *columns, "best other tool")]
+    text += ["", *head("left out, scored on", *columns, *beside)]
     for out, chosen in found.items():
         ways = [chosen.centre.rules(), everywhere.centre.rules(), Rules()]
         ways += [DROPPED["always even"], DROPPED["always free"]]
@@ -283,24 +285,29 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
             sets = list(measured.groups[group])
             means = [told(group, mean_of(of[name] for name in sets)) for of in of_sets]
             title = group if len(out) == 1 else f"{' and '.join(out)}: {group}"
-            text.append(line(title, *means, _best_rival(group, of_sets[0], sets, rivals)))
+            text.append(line(title, *means, *_best_rivals(group, of_sets[0], sets, rivals)))
     return text
 
 
-def _best_rival(group: str, ours: Mapping[str, Scores], sets: list[str], rivals: list[Row]) -> str:
-    """The best of the other tools on the sets that all of them have, with its better scaling."""
+def _best_rivals(
+    group: str, ours: Mapping[str, Scores], sets: list[str], rivals: list[Row]
+) -> list[str]:
+    """For each score the best other tool, with its better scaling, and how far ours is ahead.
+
+    On the sets that all tools have, and how many these are.
+    """
     kept = best_scalings(row for row in rivals if row["tool"] != OURS and row["set"] in sets)
     tools = {tool for _, tool in kept}
     common = [name for name in sets if tools and all((name, tool) in kept for tool in tools)]
     if not common:
-        return ""
+        return ["", "", ""]
     means = {tool: mean_of(_points(kept[name, tool]) for name in common) for tool in sorted(tools)}
-    best = max(means, key=lambda tool: value(group, means[tool]))
-    text = f"{best} {told(group, means[best])}"
-    if len(common) < len(sets):
-        here = told(group, mean_of(ours[name] for name in common))
-        text += f" on {len(common)} of {len(sets)} sets, where the first column has {here}"
-    return text
+    here, best, ahead = mean_of(ours[name] for name in common), [], []
+    for score in COUNTS[group]:
+        tool = max(means, key=lambda one: means[one][score])
+        best.append(f"{tool} {means[tool][score]:.1f}")
+        ahead.append(f"{here[score] - means[tool][score]:+.1f}")
+    return [" / ".join(best), " / ".join(ahead), f"{len(common)} of {len(sets)}"]
 
 
 def _points(rows: list[Row]) -> Scores:
