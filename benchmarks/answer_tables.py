@@ -198,7 +198,7 @@ def _introduction(measured: Measured) -> list[str]:
         over = " to ".join(map(str, sorted({min(counts), max(counts)})))
         parts.append(f"{len(sets)} of {group} ({over})")
     return [
-        "## What was measured",
+        "# The rules, measured",
         "",
         "Sets of each group, and in brackets the seeds, or the draws where sets are planted: "
         + ", ".join(parts)

@@ -1,4 +1,4 @@
-"""Clusters that are known because they were planted: round, unequal, nested, thin, and cells.
+"""Clusters that are known because they were planted: round, unequal, nested, thin, noisy, cells.
 
 Some are those of ``benchmarks.limits``. Each seed is another draw.
 """
@@ -66,6 +66,17 @@ def touching(seed: int) -> Planted:
     return 4.0 * np.column_stack([y % 2, y // 2]) + rng.normal(size=(len(y), 2)), y
 
 
+def hardly_apart(sizes: Any) -> Callable[[int], Planted]:
+    """Round clusters in 100 dimensions: a neighbour is hardly nearer than anyone."""
+
+    def make(seed: int) -> Planted:
+        rng = np.random.default_rng(seed)
+        y = np.repeat(np.arange(len(sizes)), sizes)
+        return 0.4 * rng.normal(size=(len(sizes), 100))[y] + rng.normal(size=(len(y), 100)), y
+
+    return make
+
+
 SETS: dict[str, Callable[[int], Planted]] = {
     **{name: CASES[name] for name in ("two rings, one inside the other", "two moons")},
     **{name: make for name, make in CASES.items() if name.startswith("round")},
@@ -74,4 +85,8 @@ SETS: dict[str, Callable[[int], Planted]] = {
     "equal round clusters that touch": touching,
     "15 round clusters of 600 to 15 samples": blobs,
     "cells of 8 types": cells,
+    "100 dimensions, 10 clusters of 100 samples": hardly_apart([100] * 10),
+    "100 dimensions, 8 clusters of 400 to 20 samples": hardly_apart(
+        np.geomspace(400, 20, 8).round().astype(int)
+    ),
 }
