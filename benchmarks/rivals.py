@@ -64,7 +64,7 @@ TIME_COLUMNS = ["set", "group", "tool", "n", "p", "k", "seconds", "threads", "ve
 #: Sets that times are measured on: of each kind one, of some thousands of samples.
 TIMED = {
     "digits": "paper",
-    "faces94": "paper",
+    "coil20": "coil20 and tr41",
     "mnist": "elsewhere",
     "newsgroups": "elsewhere",
     "sipu/s1": "shapes",
