@@ -40,6 +40,7 @@ class Candidate:
     ----------
     graphs : "few" or "many": the numbers of neighbours to choose from, or the one for noise
     q : neighbours of its graph
+    sizes : "even", "free", or "means": the clusters of k-means, for graphs that say nothing
     known : neighbours of the graph whose answer it began from; q, unless it is looked at because
         clusters may be thin
     pieces : those of its graph
@@ -49,7 +50,7 @@ class Candidate:
 
     graphs: str
     q: int
-    even: bool
+    sizes: str
     known: int
     pieces: int
     lost: float
@@ -58,6 +59,10 @@ class Candidate:
     judged: Evidence | None = None
     alone: Evidence | None = None
     scores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def even(self) -> bool:
+        return self.sizes == "even"
 
     @property
     def thin(self) -> bool:
@@ -95,6 +100,7 @@ class Rules:
     smallest: bool = True
     leaves_pieces: bool = True
     joined: bool = True  # a graph of fewer neighbours in more pieces than clusters is not asked
+    means: bool = True
 
     def decide(self, case: Case) -> Candidate:
         """The candidate that these rules take."""
@@ -104,13 +110,16 @@ class Rules:
         thin = [
             each
             for each in found
-            if each.thin and (each.even, each.known) == (answer.even, answer.q)
+            if each.thin and (each.sizes, each.known) == (answer.sizes, answer.q)
         ]
-        return self._thin(answer, thin, case) if self.fewer else answer
+        answer = self._thin(answer, thin, case) if self.fewer else answer
+        lump = answer.even and self.rule.is_lump(answer.smallest, case.k, case.n)
+        means = [each for each in found if each.sizes == "means"]
+        return means[0] if means and lump and self.means and self.sizes == "auto" else answer
 
     def _even_or_free(self, found: Sequence[Candidate], few: int) -> Candidate:
         (even,) = (each for each in found if each.even)
-        free = [each for each in found if not each.even]
+        free = [each for each in found if each.sizes == "free"]
         if self.sizes != "auto":
             return even if self.sizes == "even" else free[0]
         judged = [(each.judged, each) for each in free]
@@ -148,6 +157,7 @@ DROPPED = {
     "a few samples may be a cluster": Rules(smallest=False),
     "separate pieces are looked at again": Rules(leaves_pieces=False),
     "graphs in more pieces are asked too": Rules(joined=False),
+    "no means of samples": Rules(means=False),
 }
 
 
@@ -157,7 +167,7 @@ def as_row(case: Case, candidate: Candidate, version: str) -> list[str]:
     told = [mine.judged, mine.alone]
     return [
         *(case.set, case.group, str(case.seed), str(case.n), str(case.k), f"{case.share:.6g}"),
-        *(mine.graphs, str(mine.q), "even" if mine.even else "free", str(mine.known)),
+        *(mine.graphs, str(mine.q), mine.sizes, str(mine.known)),
         *(str(mine.pieces), f"{mine.lost:.6g}", f"{mine.lost_usual:.6g}", str(mine.smallest)),
         *(cell for evidence in told for cell in _evidence_cells(evidence)),
         *(f"{mine.scores[name]:.6g}" for name in SCORES),
@@ -186,7 +196,7 @@ def _candidate(row: Row) -> Candidate:
     return Candidate(
         row["graphs"],
         int(row["q"]),
-        row["sizes"] == "even",
+        row["sizes"],
         int(row["known"]),
         int(row["pieces"]),
         float(row["lost"]),

@@ -29,7 +29,7 @@ from klsnmf.core.kmeans import draw_seed, kmeans
 from klsnmf.core.types import Labels
 from klsnmf.kernels.graphs import NeighborGraphs, noise_share, numbers_of_neighbors
 from klsnmf.kernels.neighbors import how_many_neighbors
-from klsnmf.solve.choose import Answer, Asked, weighed
+from klsnmf.solve.choose import TRIES_FOR_MEANS, Answer, Asked, weighed
 
 from . import answer_tables, planted, rival_sets
 from .answer_rules import COLUMNS, SCORES, Candidate, Case, as_row
@@ -117,12 +117,11 @@ def candidates(X: Any, k: int, seed: int) -> tuple[Case, list[Labels]]:
         if share > PERHAPS_NOISY:
             ways["many"] = numbers_of_neighbors(scaled, k, -np.inf)
         # One search for all graphs: of as many neighbours as any of them has.
-        most = max(max(usual, *more, 0) for usual, _, more in ways.values())
-        one = replace(samples.settings, n_neighbors=most).graphs(scaled, samples.unit, k)
+        most = max(numbers.most for numbers in ways.values())
+        one = replace(samples.settings, n_neighbors=most).graphs(scaled, k)
         found: list[tuple[Candidate, Labels]] = []
-        for way, (usual, fewer, more) in ways.items():
-            graphs = replace(one, usual=usual, fewer=fewer, more=more)
-            found += of_graphs(way, graphs, for_starts, seed)
+        for way, numbers in ways.items():
+            found += of_graphs(way, replace(one, numbers=numbers), for_starts, seed)
     case = Case("", "", seed, n, k, share, [each for each, _ in found])
     return case, [labels for _, labels in found]
 
@@ -139,9 +138,9 @@ def of_graphs(
         return Asked(graph, graphs.walk(graph, asked[0].walk if asked else None), rng)
 
     asked: list[Asked] = []
-    asked += [ask(graphs.usual, rng)]
+    asked += [ask(graphs.numbers.usual, rng)]
     even = asked[0].answer([of_samples], even=True)
-    asked += [ask(q, rng) for q in graphs.more]
+    asked += [ask(q, rng) for q in graphs.numbers.more]
     walks, known = [each.walk for each in asked], even.labels
     answers = [even]
     yield noted(way, asked[0], even, even.q, asked[0])
@@ -152,7 +151,11 @@ def of_graphs(
         judged, alone = weighed(walks, free, even), weighed(walks[:1], free, even)
         each, labels = noted(way, judge, free, free.q, asked[0])
         yield replace(each, judged=judged, alone=alone), labels
-    for q in graphs.fewer:
+    if graphs.numbers.noisy:
+        means: Labels = kmeans(X, graphs.k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
+        each, labels = noted(way, asked[0], replace(even, labels=means), even.q, asked[0])
+        yield replace(each, sizes="means", lost=each.lost_usual), labels
+    for q in graphs.numbers.fewer:
         # Whichever is asked, it is the first to be.
         thin = ask(q, deepcopy(rng))
         for answer in answers:
@@ -164,7 +167,8 @@ def noted(
     way: str, asked: Asked, answer: Answer, known: int, usual: Asked
 ) -> tuple[Candidate, Labels]:
     numbers = asked.graph.pieces, answer.lost, usual.walk.lost(answer.labels), answer.smallest
-    return Candidate(way, answer.q, answer.even, known, *numbers), answer.labels
+    sizes = "even" if answer.even else "free"
+    return Candidate(way, answer.q, sizes, known, *numbers), answer.labels
 
 
 def main() -> None:

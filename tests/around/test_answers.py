@@ -34,11 +34,20 @@ def noise(seed):
     return 0.5 * rng.normal(size=(4, 60))[y] + rng.normal(size=(len(y), 60)), y
 
 
+def lump(seed):
+    """Samples of which each is alone, and a few that are the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 300))
+    X[:8] = 4 * X[0] + 0.1 * rng.normal(size=(8, 300))
+    return X, np.arange(600) % 2
+
+
 MADE = {
     "even": planted.SETS["two moons"],
     "free": planted.SETS["rings of 40 and 800 samples"],
     "thin": spirals,
     "noisy": noise,
+    "means": lump,
 }
 
 
@@ -61,9 +70,9 @@ def test_rows_lead_to_the_answer_of_a_fit(kind, seed):
     taken = Rules().decide(again)
     answer = chosen(X, y.max() + 1, seed).answer
     np.testing.assert_array_equal(labels[again.candidates.index(taken)], answer.labels)
-    assert taken.even == answer.even == (kind != "free")
+    assert taken.sizes == (kind if kind in ("free", "means") else "even")
     assert (taken.q < 10) == (kind == "thin")
-    assert taken.graphs == ("many" if kind == "noisy" else "few")
+    assert taken.graphs == ("many" if kind in ("noisy", "means") else "few")
 
 
 # ------------------------------------------------------------------------------- made rows
@@ -77,15 +86,15 @@ def points(all_of_them):
 
 def free(score, ratio=0.5, tells=0.1, lost=0.2, smallest=40, q=10, alone=0.5):
     judged, of_one = (Evidence(each, lost, tells, smallest) for each in (ratio, alone))
-    return Candidate("few", q, False, q, 1, lost, lost, smallest, judged, of_one, points(score))
+    return Candidate("few", q, "free", q, 1, lost, lost, smallest, judged, of_one, points(score))
 
 
-def thin(score, lost, even=True, q=5, pieces=1, smallest=40):
-    return Candidate("few", q, even, 10, pieces, lost, lost, smallest, scores=points(score))
+def thin(score, lost, sizes="even", q=5, pieces=1, smallest=40):
+    return Candidate("few", q, sizes, 10, pieces, lost, lost, smallest, scores=points(score))
 
 
 def case_of(*others, even_lost=0.4, name="fcps/one", group="shapes", seed=0, k=3, share=0.1):
-    even = Candidate("few", 10, True, 10, 1, even_lost, even_lost, 90, scores=points(60))
+    even = Candidate("few", 10, "even", 10, 1, even_lost, even_lost, 90, scores=points(60))
     return Case(name, group, seed, 300, k, share, [even, *others])
 
 
@@ -122,7 +131,7 @@ def rows_of(*cases):
             30,
         ),
         (
-            case_of(free(80), thin(30, 0.1, even=False, smallest=9)),
+            case_of(free(80), thin(30, 0.1, sizes="free", smallest=9)),
             80,
             "a few samples may be a cluster",
             30,
@@ -136,12 +145,22 @@ def test_each_rule_has_its_say(case, score, without, then):
 
 def test_many_neighbours_are_for_noise():
     many = replace(free(99, ratio=0.9), graphs="many", q=50, known=50)
-    even = replace(many, even=True, judged=None, alone=None, scores=points(70))
+    even = replace(many, sizes="even", judged=None, alone=None, scores=points(70))
     case = case_of(free(80, ratio=0.9), even, many, share=0.7)
     assert Rules().decide(case).scores == points(70)
     assert DROPPED["no many neighbours"].decide(case).scores == points(60)
     assert Rules(noisy=0.75).decide(case).scores == points(60)
     assert DROPPED["always free"].decide(case).scores == points(99)
+
+
+@pytest.mark.parametrize(("smallest", "score"), [(2, 40), (3, 70)])
+def test_means_of_samples_are_for_graphs_that_are_one_lump(smallest, score):
+    many = replace(free(99, ratio=0.9), graphs="many", q=50, known=50)
+    even = replace(many, sizes="even", judged=None, smallest=smallest, scores=points(70))
+    means = replace(even, sizes="means", smallest=90, scores=points(40))
+    case = case_of(even, many, means, share=0.7)
+    assert Rules().decide(case).scores == points(score)
+    assert DROPPED["no means of samples"].decide(case).scores == points(70)
 
 
 def test_rows_are_what_was_written():

@@ -8,21 +8,13 @@ from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import spectrum_of
 from klsnmf.grams.walk import walk_on
 
+from ..helpers import linked_groups
 from ..naive import walking as naive
-
-
-def graph(seed, sizes=(60, 40, 24), apart=3.0, reach=2.0):
-    """Links between samples of round groups that are near, and of each sample with itself."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(len(sizes)), sizes)
-    X = rng.normal(size=(len(y), 2)) + apart * np.column_stack([y, y % 2])
-    d2 = np.square(X[:, None] - X).sum(axis=2)
-    return np.where(d2 < reach**2, np.exp(-d2), 0), y
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_walks_lose_is_what_matrices_of_all_pairs_say(seed):
-    K, y = graph(seed)
+    K, y = linked_groups(seed)
     k, walk = 3, walk_on(SparseGram(sparse.csr_array(K)), 3)
     other = np.random.default_rng(seed).permutation(y)
     for labels in (y, other):
@@ -36,7 +28,7 @@ def test_what_walks_lose_is_what_matrices_of_all_pairs_say(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_at_the_time_of_a_walk_two_directions_are_left_for_each_cluster(seed):
-    K, _ = graph(seed)
+    K, _ = linked_groups(seed)
     for k in (2, 3, 4):
         walk = walk_on(SparseGram(sparse.csr_array(K)), k)
         assert walk.spectrum.trace(walk.time) == pytest.approx(2 * k, rel=1e-3)
@@ -46,7 +38,7 @@ def test_at_the_time_of_a_walk_two_directions_are_left_for_each_cluster(seed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("even", [True, False])
 def test_features_have_the_kernel_as_their_products(seed, even):
-    K, _ = graph(seed)
+    K, _ = linked_groups(seed)
     walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
     F, diffusion = walk.features(even=even), walk.diffusion(even=even)
     K_t = naive.steps(K, diffusion.steps)
@@ -58,7 +50,7 @@ def test_features_have_the_kernel_as_their_products(seed, even):
 
 
 def test_separate_pieces_lose_nothing_and_no_clusters_lose_all():
-    K, y = graph(0, apart=30.0, reach=4.0)
+    K, y = linked_groups(0, apart=30.0, reach=4.0)
     walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
     assert walk.lost(y) == pytest.approx(0.01, abs=1e-6)
     everywhere = walk_on(SparseGram(sparse.csr_array(np.ones((60, 60)))), 3)

@@ -140,6 +140,14 @@ class TestLinear(SimilarityContract):
     settings: ClassVar = {"kernel": "linear"}
 
 
+class TestLifted(SimilarityContract):
+    settings: ClassVar = {"kernel": "self-tuning", "n_neighbors": 8, "diffusion": "auto"}
+
+    @pytest.fixture
+    def view(self, samples):
+        return KernelSettings(**self.settings, sizes="auto").graphs(samples, K).means()
+
+
 class TestProductsWithSamples(SimilarityContract):
     """The kernel matrix of CNMF."""
 

@@ -3,15 +3,27 @@
 import numpy as np
 
 
-def explained(K, labels):
-    """Σ_c s_cc/m_c, cluster by cluster, entry by entry."""
-    g = np.sqrt(np.diag(K))
-    total = 0.0
-    for c in set(labels):
-        members = [i for i, label in enumerate(labels) if label == c]
-        mass = sum(g[i] ** 2 for i in members)
-        total += sum(g[i] * g[j] * K[i, j] for i in members for j in members) / mass
-    return total
+def vectors(labels, shares, k):  # (n, k)
+    """The vector of each cluster, a column each."""
+    G = np.zeros((len(labels), k))
+    for i, label in enumerate(labels):
+        G[i, label] = shares[i]
+    return G
+
+
+def together(K, a, b):
+    """What the best combination of two vectors explains, if neither weight is negative."""
+    V = np.stack([a, b], axis=1)
+    values, weights = np.linalg.eigh(V.T @ K @ V)  # a and b have length 1, and nothing in common
+    best = weights[:, -1]
+    return (
+        values[-1] if (best >= -1e-12).all() or (best <= 1e-12).all() else max(a @ K @ a, b @ K @ b)
+    )
+
+
+def largest_eigenvalues(K, labels):
+    """Σ_c λ_max(K_cc): what clusters explain at best."""
+    return sum(np.linalg.eigvalsh(K[np.ix_(labels == c, labels == c)])[-1] for c in set(labels))
 
 
 def joined(labels, a, b):
@@ -26,13 +38,3 @@ def cut(labels, c, side):
             for label, there in zip(labels, side, strict=True)
         ]
     )
-
-
-def nearest_means(X, labels, k):
-    """The cluster whose mean is nearest, of samples at length 1 that weigh their squared length."""
-    weights = np.sum(X**2, axis=1)
-    points = X / np.sqrt(weights)[:, None]
-    means = [
-        np.average(points[labels == c], axis=0, weights=weights[labels == c]) for c in range(k)
-    ]
-    return np.array([np.argmin([np.sum((x - mean) ** 2) for mean in means]) for x in points])

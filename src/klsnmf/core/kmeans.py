@@ -58,7 +58,7 @@ _BATCH_NUMBERS = 2**26
 #: Operations that all starts together may take until the best of them are known, and those of a
 #: start: products with K while they are compared, and rounds of k-means.
 _SCREENING_WORK = 5e11
-_PRODUCTS = 8
+_PRODUCTS = 12
 _KMEANS_ROUNDS = 50
 
 #: Up to this many samples no start takes long.

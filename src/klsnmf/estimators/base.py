@@ -99,7 +99,8 @@ class Clusterer(
         results = self._results(estimators, X, **more)
         for result in results:
             for note in result.notes:
-                warn(FitWarning(note))
+                if note.warns:
+                    warn(FitWarning(note))
         for estimator, result in zip(estimators, results, strict=True):
             estimator._keep(result)
 

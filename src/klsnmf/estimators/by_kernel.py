@@ -26,6 +26,7 @@ from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
+from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence, gather
 from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
@@ -35,6 +36,7 @@ from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import Choice, choose
+from ..solve.doubt import doubts_of
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -50,7 +52,7 @@ from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength
-from .notes import Collapsed, FewerClusters, NotConverged, Note
+from .notes import Collapsed, FewerClusters, InDoubt, NotConverged, Note
 from .validate import as_numbers, check_start, noted_names
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -166,6 +168,8 @@ class KernelClusterer(Clusterer):
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
             notes = estimator._notes(setup, k, lam, solution, safe)
             attributes = estimator._attributes(setup, samples, view, lam, solution)
+            if choice is not None and not solution.collapsed:
+                notes += _doubts(choice.walk, attributes["labels_"])
             results.append(Result({**shared, **attributes}, notes))
         return results
 
@@ -206,7 +210,7 @@ class KernelClusterer(Clusterer):
 
     def _choice(self, setup: Setup, samples: Samples, X: Matrix | None, k: int) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
-        graphs = samples.settings.graphs(samples.scaled, samples.unit, k) if k > 1 else None
+        graphs = samples.settings.graphs(samples.scaled, k) if k > 1 else None
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"
@@ -434,6 +438,11 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
+
+
+def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:
+    doubts = doubts_of(walk, to_host(labels))
+    return (InDoubt(doubts, walk.k),) if doubts else ()
 
 
 def _placed(

@@ -7,16 +7,22 @@ line. Nothing else in the package makes sentences about a fit, and nothing reads
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
 from ..solve.loop import PATIENCE
-from ..solve.solution import Solution, Status, Trouble
+from ..solve.solution import Doubts, Solution, Status, Trouble
+
+#: Doubts of a kind that are told in words; all of them are in the data.
+_NAMED = 3
 
 
 class Note(Protocol):
     """Something that the user should know of a fit."""
+
+    #: Whether something went wrong, so that Python warns of it.
+    warns: ClassVar[bool]
 
     @property
     def in_command(self) -> str:
@@ -34,6 +40,8 @@ class FitWarning(ConvergenceWarning):
 @dataclass(frozen=True)
 class NotConverged:
     """The iterations did not suffice."""
+
+    warns: ClassVar[bool] = True
 
     max_iter: int
     estimator: str
@@ -62,6 +70,8 @@ class Collapsed:
     trouble, share : what went wrong, and the share of samples that fit no cluster
     safe : a smaller value that was seen to do; 0 if none was
     """
+
+    warns: ClassVar[bool] = True
 
     parameter: str
     value: float
@@ -101,6 +111,8 @@ class FewerClusters:
     told_by : what tells clusters apart, and could be changed: "kernel", "argmax", or nothing
     """
 
+    warns: ClassVar[bool] = True
+
     found: int
     asked: int
     told_by: str = ""
@@ -118,6 +130,58 @@ class FewerClusters:
     @property
     def in_command(self) -> str:
         return f"Only {self.found} of {self.asked} clusters have samples: ask for fewer with -k."
+
+
+@dataclass(frozen=True)
+class InDoubt:
+    """Clusters that may be others.
+
+    Attributes
+    ----------
+    doubts : which they are, and why: see :class:`klsnmf.solve.solution.Doubts`
+    n_clusters : how many clusters there are
+    """
+
+    warns: ClassVar[bool] = False
+
+    doubts: Doubts
+    n_clusters: int
+
+    def __str__(self) -> str:
+        """The swap first, which is nearly certain; then the clearest doubts of each kind."""
+        one, two, loose = list(self.doubts.one), list(self.doubts.two), self.doubts.loose
+        said = [f"{_counted(len(self.doubts.clusters), self.n_clusters)} in doubt."]
+        swaps = []
+        while one and two and two[0][0] not in one[0][:2] and two[0][1] < one[0][2]:
+            (a, b, _), (c, _) = one.pop(0), two.pop(0)
+            swaps.append((a, b, c))
+        said += [
+            f"Clusters {a} and {b} are rather one, and cluster {c} is rather two: it has the "
+            "clearer border inside."
+            for a, b, c in swaps[:_NAMED]
+        ]
+        said += [
+            f"Clusters {a} and {b} may be one: {crossed:.0%} of walks from neighbour to neighbour "
+            "cross the border between them."
+            for a, b, crossed in one[:_NAMED]
+        ]
+        said += [
+            f"Cluster {c} may be two: {crossed:.0%} of walks cross a border inside it."
+            for c, crossed in two[:_NAMED]
+        ]
+        said += [
+            f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it, for several others."
+            for c, stays in loose[:_NAMED]
+        ]
+        return " ".join(said)
+
+    @property
+    def in_command(self) -> str:
+        return str(self)
+
+
+def _counted(count: int, of: int) -> str:
+    return f"{count} of {of} clusters {'is' if count == 1 else 'are'}"
 
 
 def what_went_wrong(trouble: Trouble, share: float) -> str:

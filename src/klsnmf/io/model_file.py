@@ -28,7 +28,7 @@ from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.notes import Collapsed, FewerClusters, NotConverged
+from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotConverged
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
@@ -36,7 +36,7 @@ from ..kernels import similarity
 from ..kernels.count import Evidence
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
-from ..solve.solution import Trouble
+from ..solve.solution import Doubts, Trouble
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
@@ -120,9 +120,10 @@ class _ModelArchive(Archive):
 _ARCHIVE = _ModelArchive(
     *("model", 2),
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
+    *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
     *(Evidence, Grouped, Largest, NearestMean, NewSamples),
-    *(Collapsed, FewerClusters, NotConverged, Trouble),
+    *(Collapsed, FewerClusters, NotConverged, InDoubt, Doubts, Trouble),
 )
 
 

@@ -23,7 +23,7 @@ from ..grams.low_rank import LowRankGram
 from ..grams.sparse import SparseGram, weigh_links
 from ..grams.tiled import TiledGram, tile_side
 from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
-from .graphs import NeighborGraphs, numbers_of_neighbors
+from .graphs import NeighborGraphs, Numbers, numbers_of_neighbors
 from .inputs import check_definite, check_gram, check_graph, precomputed_gram
 from .neighbors import (
     binary_graph,
@@ -108,7 +108,7 @@ class KernelSettings:
         return View(base, base, fitted) if k is None else self._diffused(base, fitted, k)
 
     @memory.explained("The kernel matrix", memory.SMALLER_KERNEL)
-    def graphs(self, X: Matrix, unit: float, k: int) -> NeighborGraphs | None:
+    def graphs(self, X: Matrix, k: int) -> NeighborGraphs | None:
         """Graphs of one search, to choose from; None where parameters leave no choice."""
         kernel, sparse = self.kernels[0], self.n_neighbors is not None and self.gram == "auto"
         lone = len(self.kernels) == 1 and kernel != "precomputed" and not callable(kernel)
@@ -122,19 +122,18 @@ class KernelSettings:
             return None
         home, X = X, arrays.to_host(X)
         given: Any = self.n_neighbors
-        numbers = numbers_of_neighbors(X, k) if given == "auto" else (int(given), (), ())
-        most = max(numbers[0], *numbers[2], 0)
+        numbers = numbers_of_neighbors(X, k) if given == "auto" else Numbers(int(given))
         there = None
         if not arrays.follows_lists(home):
-            plan = self._plan(kernel, home, numbers[0])
+            plan = self._plan(kernel, home, numbers.usual)
             require_memory(home, 7, "Diffusion", "Set diffusion=0, or fit a part of the rows.")
             there = partial(fit_kernel, home, kernel, "auto", plan=plan)
-        plan = self._plan(kernel, X, most)
+        plan = self._plan(kernel, X, numbers.most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        found = search(X, kernel, "auto", most, plan, self.workers)
+        found = search(X, kernel, "auto", numbers.most, plan, self.workers)
         fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
-        return NeighborGraphs(*numbers, fit, k, there)
+        return NeighborGraphs(numbers, home, fit, k, there)
 
     def _fit(
         self, kernel: Any, X: Matrix, unit: float, k: int | None

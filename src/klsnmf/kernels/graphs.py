@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, issparse
 from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import row_lengths
+from ..core.arrays import namespace
 from ..core.types import Matrix
 from ..grams.base import Gram
+from ..grams.low_rank import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
-from .similarity import DiffusedKernel, FittedKernel, LinkedKernel, View
+from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
 #: more for a second judge.
@@ -34,20 +36,33 @@ _ASKED = 1000
 _MOST_COMPARED = 20_000
 
 
-def numbers_of_neighbors(
-    X: Matrix, k: int, noisy: float = NOISY
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """The usual number of neighbours, and those to look at besides, fewer and more.
+@dataclass(frozen=True)
+class Numbers:
+    """Of neighbours: the usual one, those to look at besides, and whether noise decides."""
+
+    usual: int
+    fewer: tuple[int, ...] = ()
+    more: tuple[int, ...] = ()
+    noisy: bool = False
+
+    @property
+    def most(self) -> int:
+        return max(self.usual, *self.more, 0)
+
+
+def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
+    """As many as the samples ask for.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     if noise_share(X, usual) > noisy:
-        return max(usual, min(MANY, room)), (), ()
+        return Numbers(max(usual, min(MANY, room)), noisy=True)
     if n > _MOST_COMPARED:
-        return usual, (), ()
-    return usual, tuple(q for q in FEWER if q < usual), tuple(q for q in MORE if usual < q <= room)
+        return Numbers(usual)
+    fewer, more = (q for q in FEWER if q < usual), (q for q in MORE if usual < q <= room)
+    return Numbers(usual, tuple(fewer), tuple(more))
 
 
 def noise_share(X: Matrix, q: int) -> float:
@@ -85,9 +100,8 @@ class NeighborGraph:
 class NeighborGraphs:
     """The graphs to choose from for k clusters."""
 
-    usual: int  # neighbours
-    fewer: tuple[int, ...]  # others to look at
-    more: tuple[int, ...]
+    numbers: Numbers
+    X: Matrix
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
@@ -106,6 +120,16 @@ class NeighborGraphs:
             diffusion = diffusion.beside(K.diagonal)
         K = diffusion.gram()
         return View(K, K, DiffusedKernel(kernel, diffusion))
+
+    def means(self) -> View:
+        """A kernel whose clusters are those of k-means."""
+        X, xp = self.X, namespace(self.X)
+        sparse = issparse(X)
+        mean = np.zeros(X.shape[1], X.dtype) if sparse else xp.mean(X, axis=0)
+        longest = float(xp.max(row_lengths(X if sparse else X - mean)))
+        kernel = LiftedKernel(X, mean, float(np.sqrt(longest)))  # no entry is negative then
+        K = lifted_gram(kernel.centred(X), kernel.height)
+        return View(K, K, kernel)
 
 
 def _linked(K: Gram, fitted: FittedKernel) -> tuple[Gram, LinkedKernel]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ _TELLING = ("kls-nmf", "gls-nmf", "spectral")
 @dataclass(frozen=True)
 class Said:
     """A note by its words: those of Python, and those of the command line."""
+
+    warns: ClassVar[bool] = True
 
     words: str
     in_command: str

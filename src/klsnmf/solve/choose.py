@@ -13,6 +13,9 @@ The even answer of the usual graph, 10 neighbours, stands unless another is clea
    and says as much of where walks end. A few samples far from all others are no cluster.
 2. Fewer neighbours are taken where less is lost with them: clusters are thin there. In most data
    more is lost with fewer neighbours. Clusters that are separate pieces already are left alone.
+3. Where noise decides who is near, and the even answer has a crumb in the place of a cluster, the
+   graph is one lump that says nothing. Means of many samples may: those of k-means are taken, which
+   are the clusters of another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ from .perron import best_of
 
 #: Starts from the eigenvectors of a graph.
 _SPECTRAL_STARTS = 3
+
+#: Runs of k-means where its clusters are the answer.
+TRIES_FOR_MEANS = 10
 
 #: Information that is none, in nats.
 _NOTHING = 1e-9
@@ -68,11 +74,13 @@ class Rule:
         were better than even ones had ratios below 0.66, of those above 0.70 most were worse
     less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
+    crumb : an even cluster of less than this share of the mean size is a crumb
     """
 
     clear: float = 2 / 3
     less: float = 7 / 8
     separate: float = 0.05
+    crumb: float = 1 / 40
 
     def prefers(self, free: Evidence, smallest: int) -> bool:
         """Whether a free answer is clearly better than the even one."""
@@ -82,6 +90,10 @@ class Rule:
     def is_thin(self, lost: float, usual: float) -> bool:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
         return usual >= self.separate and lost < self.less * usual
+
+    def is_lump(self, smallest: int, k: int, n: int) -> bool:
+        """Whether an even answer is none: it has a crumb in the place of a cluster."""
+        return smallest * k < self.crumb * n
 
 
 RULE = Rule()
@@ -113,11 +125,14 @@ class Choice:
     others: list[Answer]
 
     def __str__(self) -> str:
-        answer, weigh = self.answer, "sample" if self.answer.even else "cluster"
+        answer, steps = self.answer, self.view.kernel.steps
+        lost = f"{answer.lost:.0%} of walks leave their clusters"
+        if steps is None:
+            return f"graph of {answer.q} neighbours; {lost}, so means of samples are taken"
+        weigh = "sample" if answer.even else "cluster"
         return (
-            f"graph of {answer.q} neighbours, {self.walk.time:.3g} steps of diffusion, by "
-            f"eigenvectors; every {weigh} weighs the same; {answer.lost:.0%} of walks leave their "
-            "clusters"
+            f"graph of {answer.q} neighbours, {steps:.3g} steps of diffusion, by eigenvectors; "
+            f"every {weigh} weighs the same; {lost}"
         )
 
 
@@ -177,13 +192,13 @@ def choose(
         return asked[-1]
 
     asked: list[Asked] = []
-    at = ask(graphs.graph(graphs.usual))
+    at = ask(graphs.graph(graphs.numbers.usual))
     answer = at.answer([of_samples], even=sizes != "free")
     if sizes == "auto":
-        judges = [at, *(ask(graphs.graph(q)) for q in graphs.more)]
+        judges = [at, *(ask(graphs.graph(q)) for q in graphs.numbers.more)]
         answer = _even_or_free(judges, answer, smallest, rule)
     # In more pieces than there are clusters a graph cannot tell them.
-    fewer = (graph for q in graphs.fewer if (graph := graphs.graph(q)).pieces <= k)
+    fewer = (graph for q in graphs.numbers.fewer if (graph := graphs.graph(q)).pieces <= k)
     for graph in fewer if answer.lost >= rule.separate else ():
         thin = ask(graph)
         known = [answer.labels, of_samples] if answer.even else [answer.labels]
@@ -192,8 +207,12 @@ def choose(
         if sound and rule.is_thin(other.lost, answer.lost):
             at, answer = thin, other
         break
-    others = [each for one in asked for each in one.answers if each.labels is not answer.labels]
     view = graphs.view(at.graph, at.walk, even=answer.even)
+    lump = rule.is_lump(answer.smallest, k, X.shape[0])
+    if graphs.numbers.noisy and sizes == "auto" and answer.even and lump:
+        means: Labels = kmeans(X, k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
+        answer, view = replace(answer, labels=means, lost=at.walk.lost(means)), graphs.means()
+    others = [each for one in asked for each in one.answers if each.labels is not answer.labels]
     return Choice(answer, view, at.walk, others)
 
 

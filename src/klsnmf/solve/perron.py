@@ -151,15 +151,16 @@ class _Cutter:
     def cut(self, members: Array, p: Array) -> Cut:
         key = members.tobytes()
         if key not in self.seen:
-            self.seen[key] = _halves(self.F[members], p)
+            self.seen[key] = halves(self.F[members], p)
         return self.seen[key]
 
 
-def _halves(F: Array, p: Array) -> Cut:
+def halves(F: Array, p: Array | None = None) -> Cut:  # (members, m), (m,)
     """By the direction in which a cluster is widest beside its prototype, then exact steps."""
     none = Cut(-np.inf, np.zeros(len(F), bool))
     if len(F) < _FEWEST_CUT:
         return none
+    p = _at_length_one(F.sum(axis=0)[None])[0] if p is None else p
     beside = F - (F @ p)[:, None] * p
     place = beside @ beside[np.square(beside).sum(axis=1).argmax()]
     for _ in range(_DIRECTION_STEPS):
@@ -168,8 +169,8 @@ def _halves(F: Array, p: Array) -> Cut:
     side = place > 0
     if side.all() or not side.any():
         return none
-    halves = settled(F, side.astype(np.intp), 2, _HALVING_STEPS)
-    return Cut(halves.total, halves.labels == 1)
+    both = settled(F, side.astype(np.intp), 2, _HALVING_STEPS)
+    return Cut(both.total, both.labels == 1)
 
 
 def _members(labels: Labels, k: int) -> list[Array]:

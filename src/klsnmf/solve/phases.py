@@ -11,25 +11,31 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.arrays import namespace, to_host
-from ..core.types import Array
+from ..core.kmeans import by_appearance
+from ..core.types import Labels
 from ..grams.base import Gram, Weights
 from ..models.base import Model
-from ..models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity, Step
+from ..models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
 from .loop import NO_JOURNAL, Journal, solve
-from .regroup import can_be_regrouped, regrouped_starts
+from .regroup import can_be_regrouped, regrouped
 from .solution import Callback, Progress, Solution, Start, Status, lowest
 
-#: Steps that all starts take, and how many starts of each kind go on from there.
-SCREENING_STEPS = 3
+#: Steps that all starts take; how many starts of each kind are regrouped then, and how many go on.
+SCREENING_STEPS = 10
+CANDIDATES = 8
 FINALISTS = 2
 
 
 class Phase(NamedTuple):
-    """A part of the way: its name, what makes its model from K and λ, and whether G is exact."""
+    """A part of the way: its name, and what makes its model from K and λ.
+
+    ``exact`` says that G is, and ``local`` that λ counts; without, it is the same for every λ.
+    """
 
     name: str
     model: Callable[[Gram, float], Model]
     exact: bool = False
+    local: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,24 +81,31 @@ def choose_phases(
             f'solver="exact" does not know the graph term: with graph_weight={graph_weight} '
             'use solver="soft" or "auto".'
         )
-    steps: dict[str, list[tuple[str, Step]]] = {
-        "paper": [("paper", PRINTED)],
-        "soft": [("soft", SYMMETRIC)],
-        "exact": [("exact", EXACT)],
-        # Both rules of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
-        "auto": [("soft", FREE), ("exact", EXACT)],
-    }
-    chosen = steps["soft" if solver == "auto" and graph is not None else solver]
-    if not orthogonal:
-        chosen = [("soft", FREE)]
     model = partial(LocalSimilarity, graph=graph, gamma=graph_weight)
-    return [Phase(name, partial(model, step=step), step is EXACT) for name, step in chosen]
+    if not orthogonal:
+        # Both rules of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
+        return [Phase("soft", partial(model, step=FREE))]
+    exact = partial(model, step=EXACT)
+    ways = {
+        "paper": [Phase("paper", partial(model, step=PRINTED))],
+        "soft": [Phase("soft", partial(model, step=SYMMETRIC))],
+        "exact": [Phase("exact", exact, exact=True)],
+        # At λ = 0 the best W is known. The solution for a λ > 0 is near that.
+        "auto": [
+            Phase("exact", exact, exact=True, local=False),
+            Phase("local", exact, exact=True),
+        ],
+    }
+    return ways["soft" if solver == "auto" and graph is not None else solver]
 
 
 def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
     """The same problem with the starts that are fitted to the end.
 
-    Only fits that end exactly can tell good starts early.
+    Only fits that end exactly can tell good starts early: all starts take a few exact steps at
+    λ = 0, the lowest of each kind go on from the labels they came to, and clusters of those are
+    exchanged. Kinds are not compared with each other that early: labels from eigenvectors begin
+    lower than labels from k-means, which may end lower yet. What a user gave is a start as it is.
     """
     ways = Counter(start.way for start in problem.starts)
     many = max(ways.values()) > FINALISTS
@@ -101,22 +114,38 @@ def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
         return problem
     # Single precision tells starts apart as well, in half the time.
     K = problem.K.in_single_precision()
-    if many:
-        problem, stopped = _screened(problem, K, list(ways))
-        if stopped:
-            return replace(problem, callback=lambda progress: True)
-    if not regroup:
-        return problem
-    return replace(problem, starts=regrouped_starts(problem.starts, K, problem.K.hold))
+    tried, stopped = _screened(problem, K)
+    if regroup and not stopped:
+        some = _lowest(tried, CANDIDATES)
+        better = regrouped(K, [one.solution for one in some])
+        tried = [replace(one, solution=new) for one, new in zip(some, better, strict=True)]
+    k, hold = problem.starts[0].k, problem.K.hold
+    kept = [Start.of_labels(one.way, one.labels, k, hold) for one in _lowest(tried, FINALISTS)]
+    problem = replace(problem, starts=kept)
+    return replace(problem, callback=stop) if stopped else problem
 
 
-def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, bool]:
-    """With the most promising starts only, two of each kind; and whether the callback said stop.
+def stop(progress: Progress) -> bool:
+    """A callback that stops the fits."""
+    return True
 
-    A few exact steps at λ = 0 tell which starts will end low: on digits the order of 44 starts
-    after five steps and at the end had a rank correlation of 0.96. Kinds are not compared with each
-    other that early: labels from eigenvectors begin lower than labels from k-means, which may
-    end lower yet.
+
+@dataclass(frozen=True)
+class _Tried:
+    """A start, and where some exact steps at λ = 0 led it."""
+
+    way: str
+    solution: Solution
+
+    @property
+    def labels(self) -> Labels:
+        return by_appearance(to_host(self.solution.labels))
+
+
+def _screened(problem: Problem, K: Gram) -> tuple[list[_Tried], bool]:
+    """All starts after some exact steps at λ = 0, and whether the callback said stop.
+
+    On digits the order of 44 starts after five steps and at the end had a rank correlation of 0.96.
     """
     stopped = False
 
@@ -125,7 +154,7 @@ def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, 
         stopped = bool(problem.callback and problem.callback(progress))
         return stopped
 
-    tried = solve(
+    solutions = solve(
         [problem.phases[-1].model(K, 0.0)] * len(problem.starts),
         [start.factors for start in problem.starts],
         max_iter=SCREENING_STEPS,
@@ -133,39 +162,49 @@ def _screened(problem: Problem, K: Gram, ways: Sequence[str]) -> tuple[Problem, 
         callback=report,
         phase="screening",
     )
-    order = sorted(range(len(tried)), key=lambda i: tried[i].objective)
-    best = [problem.starts[i] for i in order]
-    kept = [start for way in ways for start in [s for s in best if s.way == way][:FINALISTS]]
-    return replace(problem, starts=kept), stopped
+    pairs = zip(problem.starts, solutions, strict=True)
+    return [_Tried(start.way, solution) for start, solution in pairs], stopped
+
+
+def _lowest(tried: Sequence[_Tried], count: int) -> list[_Tried]:
+    """So many of each kind, no labels twice."""
+    kept: dict[bytes, _Tried] = {}
+    left = Counter({one.way: count for one in tried})
+    for one in sorted(tried, key=lambda one: one.solution.objective):
+        key = one.labels.tobytes()
+        if left[one.way] and key not in kept:
+            kept[key] = one
+            left[one.way] -= 1
+    return list(kept.values())
 
 
 def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
     """The start with the lowest objective at each λ, of those that did not collapse if any."""
     count = len(problem.starts)
-    solutions = _run_phases(
-        problem,
-        [start.factors for start in problem.starts] * len(lams),
-        [lam for lam in lams for _ in range(count)],
-    )
+    solutions = _run_phases(problem, lams)
     return [lowest(solutions[first : first + count]) for first in range(0, len(solutions), count)]
 
 
-def _run_phases(
-    problem: Problem, starts: Sequence[dict[str, Array]], lams: Sequence[float]
-) -> list[Solution]:
-    """One phase begins where the one before ended; each has its share of max_iter."""
+def _run_phases(problem: Problem, lams: Sequence[float]) -> list[Solution]:
+    """All starts at each λ, phase after phase: each begins where the one before ended.
+
+    They share max_iter. At λ = 0 there is nothing to do after the first.
+    """
+    phases = problem.phases if any(lams) else problem.phases[:1]
+    callback, left = problem.callback, problem.max_iter
     done: list[Solution] = []
-    left = problem.max_iter
-    for place, (name, model, exact) in enumerate(problem.phases):
-        budget = -(-left // (len(problem.phases) - place))
+    for place, (name, model, exact, local) in enumerate(phases):
+        budget = left // (len(phases) - place)
         if budget == 0:
-            break
+            continue
+        values = lams if local else [0.0]
+        factors = [one.factors for one in done or problem.starts]
         solutions = problem.run(
-            [model(problem.K, lam) for lam in lams],
-            [solution.factors for solution in done] or starts,
+            [model(problem.K, lam) for lam in values for _ in problem.starts],
+            factors * (len(values) if not done else 1),
             max_iter=budget,
             tol=problem.tol,
-            callback=problem.callback,
+            callback=callback,
             phase=name,
             keeper=problem.journal.keeper(continues=bool(done)),
         )
@@ -174,11 +213,11 @@ def _run_phases(
             solution.history["solver"] = np.full(solution.n_iter, name)
             solution.exact = exact
         for before, solution in zip(done, solutions, strict=False):
-            for key, values in before.history.items():
-                solution.history[key] = np.concatenate([values, solution.history[key]])
-        done = solutions
-        if any(solution.status is Status.STOPPED for solution in done):
-            break
+            for key, now in before.history.items():
+                solution.history[key] = np.concatenate([now, solution.history[key]])
+        if any(solution.status is Status.STOPPED for solution in solutions):
+            callback = stop  # one step of each phase that is left: the objective is that at λ
+        done = solutions if local else [replace(one) for _ in lams for one in solutions]
     return done
 
 

@@ -1,27 +1,25 @@
-"""Exchanges of whole clusters: one becomes two and two become one, where that explains more.
+"""Exchanges of whole clusters: one becomes two and two become one, where that lowers f.
 
 Iterations move samples one by one. Where clusters are many, a fit ends with two clusters in the
 place of one and one in the place of two, and no sample gains by leaving its own. An exchange gains:
 a cluster is cut in two, and two others become one.
 
-KLS-NMF explains a cluster by one prototype, of which each sample has a share. With shares in
-proportion to the lengths g_i = √K_ii, clusters c explain Σ_c s_cc/m_c of tr K, where
+At λ = 0 clusters explain Σ_c g_cᵀKg_c of tr K, and what is left is twice the objective; at best g_c
+is the leading eigenvector of the cluster's block, and explains its eigenvalue. Of all vectors made
+of g_a and g_b alone the best explains the larger eigenvalue of the two by two matrix
 
-    s_ab = Σ_{i in a, j in b} g_i g_j K_ij,    m_c = Σ_{i in c} g_i²,
+    g_aᵀKg_a  g_aᵀKg_b
+    g_bᵀKg_a  g_bᵀKg_b,
 
-and what is left is twice the objective at λ = 0. The same comes from k-means for the samples
-at length 1, x_i = φ(x_i)/g_i, with weights g_i²: s_ab/(m_a m_b) are inner products of means. To
-join a and b costs
-
-    s_aa/m_a + s_bb/m_b - (s_aa + s_bb + 2 s_ab)/(m_a + m_b),
-
-and to cut c in two gains the same for its halves. Cuts go along the leading principal direction of
-each cluster, found for all clusters with the same products, and are improved by two-means.
+so that a and b joined explain that at least. To join them costs no more than what is missing to the
+sum of the diagonal, and one product with K tells it for all pairs. To cut c in two gains what the
+same says of its halves. Cuts go along the second eigenvector of each block, found for all clusters
+with the same products, and are improved by exact steps of the two halves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,88 +27,27 @@ import numpy as np
 from scipy import sparse
 
 from ..core.arrays import to_host
-from ..core.kmeans import by_appearance
 from ..core.types import Array, Labels
-from ..core.work import steps, threads_for
+from ..core.work import threads_for
 from ..grams.base import Gram
-from .solution import BY_LABELS, Start
+from ..models.ls_nmf import EXACT, LocalSimilarity
+from .loop import solve
+from .solution import BY_LABELS, Solution, Start
 
 #: An exchange must gain this share of what the clusters leave unexplained.
-LEAST_GAIN = 1e-4
+LEAST_GAIN = 1e-5
 
-#: A cut must gain this share of what the smaller half explains: 0 if the halves are the same, 1 or
-#: more if they have nothing in common. A large cluster gains by any cut, and small ones that are
+#: A cut must gain this share of what the smaller half explains: 0 if the halves are the same, 1 if
+#: they have nothing in common. A large cluster gains by any cut, and small ones that are
 #: far apart are cheap to join; without this rule, clusters of unequal size were lost.
 LEAST_APART = 0.5
 
-#: Rounds of exchanges; in each of them steps towards the principal directions, rounds of two-means
-#: in each cluster, and rounds of k-means after the exchanges.
+#: Rounds of exchanges; in each of them steps towards the second eigenvectors, exact steps of the
+#: halves of each cluster, and exact steps of all after the exchanges.
 _ROUNDS = 10
 _DIRECTION_STEPS = 5
-_HALVING_ROUNDS = 3
-_SETTLING_ROUNDS = 10
-
-
-class Points:
-    """The samples at length 1 in the space of a kernel, known by products with K."""
-
-    def __init__(self, K: Gram) -> None:
-        self.K = K
-        squares = np.maximum(to_host(K.diagonal).astype(np.float64), 0)
-        self.weights = squares / (squares.max() or 1)  # of moderate size; their unit is of no avail
-        self.lengths = np.sqrt(self.weights)
-
-    def likeness(self, values: Array, labels: Labels, k: int) -> Array:  # (n,), (n,) -> (n, k)
-        """⟨x_i, Σ_{j in c} g_j² v_j x_j⟩ for every sample i and cluster c."""
-        spread = np.zeros((len(labels), k), self.K.dtype)
-        spread[np.arange(len(labels)), labels] = self.lengths * values
-        product = self.K.dot(spread)
-        product /= np.where(self.lengths > 0, self.lengths, 1)[:, None].astype(product.dtype)
-        return product
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Clusters of points."""
-
-    points: Points
-    labels: Labels  # (n,)
-    k: int
-
-    @cached_property
-    def likeness(self) -> Array:  # (n, k)
-        """⟨x_i, m_c mean_c⟩."""
-        return self.points.likeness(np.ones(len(self.labels)), self.labels, self.k)
-
-    @cached_property
-    def masses(self) -> Array:  # (k,)
-        """m_c."""
-        return self.totals(np.ones(len(self.labels)))
-
-    @cached_property
-    def sums(self) -> Array:  # (k, k)
-        """s_ab."""
-        return self.sums_of(self.likeness)
-
-    @cached_property
-    def explained(self) -> Array:  # (k,)
-        return quotient(np.diag(self.sums), self.masses)
-
-    def own(self, product: Array) -> Array:  # (n, k) -> (n,)
-        """For every sample the entry of its own cluster."""
-        return np.take_along_axis(product, self.labels[:, None], axis=1)[:, 0].astype(np.float64)
-
-    def totals(self, values: Array) -> Array:  # (n,) -> (k,)
-        """The weighted sums over clusters."""
-        return np.bincount(self.labels, weights=self.points.weights * values, minlength=self.k)
-
-    def sums_of(self, V: Array) -> Array:  # (n, m) -> (k, m)
-        """The same for every column."""
-        n = len(self.labels)
-        H = sparse.csr_array(
-            (self.points.weights.astype(V.dtype), (self.labels, np.arange(n))), shape=(self.k, n)
-        )
-        return np.asarray(H @ V, dtype=np.float64)
+_HALVING_STEPS = 3
+SETTLING_STEPS = 10
 
 
 def can_be_regrouped(starts: Sequence[Start]) -> bool:
@@ -118,69 +55,198 @@ def can_be_regrouped(starts: Sequence[Start]) -> bool:
     return starts[0].k > 2 and any(start.way in BY_LABELS for start in starts)
 
 
-def regrouped_starts(
-    starts: Sequence[Start], K: Gram, hold: Callable[[Array], Array]
-) -> list[Start]:
-    """With clusters exchanged where that explains more of K; no labels twice."""
-    found: dict[bytes, Start] = {}
-    for turn, start in enumerate(steps(starts, "regrouping")):
-        labels = start.labels
-        if labels is None:
-            found[turn.to_bytes(8)] = start
-            continue
-        with threads_for(K.flops * start.k):
-            better = regrouped(K, labels, start.k)
-        if better is not None:
-            labels = by_appearance(better)
-            start = Start.of_labels(start.way, labels, start.k, hold)
-        found.setdefault(by_appearance(labels).tobytes(), start)
-    return list(found.values())
+def settled(K: Gram, labels: Sequence[Labels], k: int) -> list[Solution]:
+    """Exact steps at λ = 0, from labels."""
+    each = [K.hold(np.eye(k)[some]) for some in labels]
+    model = LocalSimilarity(K, 0.0, EXACT)
+    starts = [{"W": G, "G": G} for G in each]
+    return solve([model] * len(starts), starts, max_iter=SETTLING_STEPS, tol=0, phase="regrouping")
 
 
-def regrouped(K: Gram, labels: Labels, k: int) -> Labels | None:
-    """Labels after all exchanges that gain; None if there is none.
+def regrouped(K: Gram, solutions: Sequence[Solution]) -> list[Solution]:
+    """Solutions at λ = 0 after all exchanges that gain.
 
-    Exchanges are followed by rounds of k-means, and kept if the clusters explain more then.
+    Exchanges are followed by exact steps, and kept if the objective is lower then.
     """
-    now, exchanged = settled(Grouping(Points(K), labels, k)), False
+    now, k = list(solutions), solutions[0].factors["G"].shape[1]
+    active = list(range(len(now)))
     for _ in range(_ROUNDS):
-        least = LEAST_GAIN * max(K.trace - now.explained.sum(), 0.0)
-        other = exchange(now, least)
-        if other is None:
+        found = {}
+        for place in active:
+            with threads_for(K.flops * k):
+                other = exchange(Grouping.of(K, now[place]), _least(now[place]))
+            if other is not None:
+                found[place] = other
+        if not found:
             break
-        new = settled(Grouping(now.points, other, k))
-        if new.explained.sum() <= now.explained.sum() + least:
-            break
-        now, exchanged = new, True
-    return now.labels if exchanged else None
+        tried = dict(zip(found, settled(K, list(found.values()), k), strict=True))
+        active = [
+            i for i, new in tried.items() if new.objective < now[i].objective - _least(now[i])
+        ]
+        for place in active:
+            now[place] = tried[place]
+    return now
 
 
-def settled(grouping: Grouping) -> Grouping:
-    """After some rounds of k-means."""
-    for _ in range(_SETTLING_ROUNDS):
-        labels = nearest_means(grouping)
-        if np.array_equal(labels, grouping.labels):
-            break
-        grouping = Grouping(grouping.points, labels, grouping.k)
-    return grouping
+def _least(solution: Solution) -> float:
+    return LEAST_GAIN * max(solution.objective, 0.0)
 
 
-def nearest_means(grouping: Grouping) -> Labels:  # (n,)
-    """argmin_c ‖x_i - mean_c‖², that is argmax_c of 2 ⟨x_i, mean_c⟩ - ‖mean_c‖²."""
-    dtype, masses = grouping.likeness.dtype, grouping.masses
-    closeness = grouping.likeness * quotient(2, masses).astype(dtype)
-    closeness -= quotient(grouping.explained, masses).astype(dtype)
-    closeness[:, masses == 0] = -np.inf
-    return np.asarray(np.argmax(closeness, axis=1))
+@dataclass(frozen=True)
+class Grouping:
+    """Clusters of samples: the label of every sample, and its entry in the vector g of its cluster.
+
+    The vectors have length 1, but for those of clusters without samples.
+    """
+
+    K: Gram
+    labels: Labels  # (n,)
+    shares: Array  # (n,)
+    k: int
+
+    @classmethod
+    def of(cls, K: Gram, solution: Solution) -> Grouping:
+        """Those of exact steps."""
+        G, labels = to_host(solution.factors["G"]), to_host(solution.labels)
+        return cls.with_shares(K, labels, entries(G, labels), G.shape[1])
+
+    @classmethod
+    def with_shares(cls, K: Gram, labels: Labels, values: Array, k: int) -> Grouping:
+        """With vectors in proportion to the values, and nothing below zero."""
+        values = np.maximum(values, 0)
+        length = np.sqrt(np.bincount(labels, weights=values**2, minlength=k))
+        return cls(K, labels, quotient(values, length[labels]), k)
+
+    @cached_property
+    def likeness(self) -> Array:  # (n, k)
+        """KG."""
+        return self.product(self.shares)
+
+    @cached_property
+    def explained(self) -> Array:  # (k,)
+        """g_cᵀKg_c."""
+        return self.totals(self.shares * self.own(self.likeness))
+
+    def product(self, values: Array) -> Array:  # (n,) -> (n, k)
+        """Σ_{j in c} K_ij v_j for every sample i and cluster c."""
+        spread = np.zeros((len(self.labels), self.k), self.K.dtype)
+        spread[np.arange(len(self.labels)), self.labels] = values
+        return self.K.dot(spread)
+
+    def own(self, product: Array) -> Array:  # (n, k) -> (n,)
+        """For every sample the entry of its own cluster."""
+        return entries(product, self.labels)
+
+    def totals(self, values: Array) -> Array:  # (n,) -> (k,)
+        """The sums over clusters."""
+        return np.bincount(self.labels, weights=values, minlength=self.k)
+
+    def inner(self, V: Array) -> Array:  # (n, m) -> (k, m)
+        """GᵀV."""
+        n = len(self.labels)
+        entries = self.shares.astype(V.dtype), (self.labels, np.arange(n))
+        return np.asarray(sparse.csr_array(entries, shape=(self.k, n)) @ V, dtype=np.float64)
+
+
+def entries(V: Array, c: Labels) -> Array:  # (n, k), (n,) -> (n,)
+    """The entry of each row in column c."""
+    return np.take_along_axis(V, c[:, None], axis=1)[:, 0].astype(np.float64)
+
+
+def joined(a: Array, b: Array, between: Array) -> Array:
+    """The larger eigenvalue of the matrix with a and b on the diagonal.
+
+    A combination of vectors without negative entries has none: below zero there is nothing between.
+    """
+    return (a + b) / 2 + np.hypot((a - b) / 2, np.maximum(between, 0))
+
+
+def joining_costs(grouping: Grouping) -> Array:  # (k, k)
+    """What is no longer explained when two clusters become one; infinite on the diagonal."""
+    e = grouping.explained
+    costs = e[:, None] + e - joined(e[:, None], e, grouping.inner(grouping.likeness))
+    np.fill_diagonal(costs, np.inf)
+    return costs
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """A cut of each cluster: the halves, c and c + k, and what the cut gains."""
+
+    halves: Grouping
+    gains: Array  # (k,), -inf where the halves belong together
+
+    @property
+    def side(self) -> Array:  # (n,)
+        """Of each sample, 0 or 1."""
+        return self.halves.labels // len(self.gains)
+
+
+def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
+    """What is no longer explained when half of one cluster goes to another cluster."""
+    k, halves = grouping.k, cuts.halves
+    own, e = halves.explained[:, None], grouping.explained
+    costs = own + e - joined(own, e, halves.inner(grouping.likeness))
+    costs = costs.reshape(2, k, k)
+    costs[:, np.arange(k), np.arange(k)] = np.inf
+    return costs
+
+
+def best_cuts(grouping: Grouping) -> Cuts:
+    """Every cluster cut along the second eigenvector of its block, then by exact steps."""
+    K, labels, g, k = grouping.K, grouping.labels, grouping.shares, grouping.k
+    t = np.zeros(len(labels))
+    t[_worst(grouping)] = 1
+    for _ in range(1 + _DIRECTION_STEPS):
+        t = grouping.own(grouping.product(t))
+        t -= g * grouping.totals(g * t)[labels]  # what lies along the first eigenvector
+        t = quotient(t, np.sqrt(grouping.totals(t**2))[labels])
+    # The first eigenvector may be zero in all of one half, and the second in most of the other.
+    halves = Grouping.with_shares(K, labels + k * (t > 0), np.hypot(g, t), 2 * k)
+    for _ in range(_HALVING_STEPS):
+        near, far = (entries(halves.likeness, labels + half) for half in (k, 0))
+        root = np.sqrt(np.maximum(halves.explained, 0))
+        side = quotient(near, root[labels + k]) > quotient(far, root[labels])
+        values = np.where(side, near, far)
+        halves = Grouping.with_shares(K, labels + k * side, values, 2 * k)
+    explained = halves.explained.reshape(2, k)
+    gains = explained.sum(axis=0) - grouping.explained
+    apart = (explained.min(axis=0) > 0) & (gains >= LEAST_APART * explained.min(axis=0))
+    return Cuts(halves, np.where(apart, gains, -np.inf))
+
+
+def _worst(grouping: Grouping) -> Labels:
+    """Of each cluster that has samples, the one that is explained worst."""
+    squares = grouping.own(grouping.likeness) ** 2
+    left = to_host(grouping.K.diagonal) - quotient(squares, grouping.explained[grouping.labels])
+    order = np.lexsort((left, grouping.labels))
+    return np.asarray(order[np.flatnonzero(np.diff(grouping.labels[order], append=-1))])
+
+
+def best_moves(grouping: Grouping) -> tuple[Array, Labels]:  # (n,), (n,)
+    """What it gains to move one sample to the best other cluster, and which that is.
+
+    Exact steps compare a sample with all clusters as they are, its own with the sample in it. In
+    small clusters that keeps samples where they are. The vector of the cluster that a sample
+    leaves explains λ - g_i²(λ - K_ii)/(1 - g_i²) without it, if it is an eigenvector.
+    """
+    labels, e, squares = grouping.labels, grouping.explained, grouping.shares**2
+    single = to_host(grouping.K.diagonal).astype(np.float64)
+    gains = joined(e, single[:, None], grouping.likeness) - e
+    gains[np.arange(len(labels)), labels] = -np.inf
+    target = np.argmax(gains, axis=1)
+    loss = quotient(squares * (e[labels] - single), 1 - squares)
+    return np.where(squares < 1, entries(gains, target) - loss, -np.inf), target
 
 
 def exchange(grouping: Grouping, least: float) -> Labels | None:
     """Labels after all exchanges that gain more than ``least``; None if there is none.
 
     A cluster is cut, and the two are joined that cost least: two others, or one of the halves and
-    another. No cluster takes part in two exchanges, so that what they gain adds up.
+    another. Then single samples are moved. No cluster takes part in two exchanges, so that what
+    they gain adds up.
     """
-    cuts, costs = halves(grouping), joining_costs(grouping)
+    cuts, costs = best_cuts(grouping), joining_costs(grouping)
     half_costs = half_joining_costs(grouping, cuts)
     pairs = np.argwhere(np.triu(costs < cuts.gains.max() - least, 1))
     pairs = pairs[np.argsort(costs[tuple(pairs.T)], kind="stable")]
@@ -208,81 +274,18 @@ def exchange(grouping: Grouping, least: float) -> Labels | None:
             new[old == b] = a
             new[cut] = b
             free[[a, b, c]] = False
+    gains, target = best_moves(grouping)
+    for i in np.argsort(-gains, kind="stable"):
+        if gains[i] <= least:
+            break
+        two = [old[i], target[i]]
+        if free[two].all():
+            new[i] = target[i]
+            free[two] = False
     return None if free.all() else new
 
 
-def joining_costs(grouping: Grouping) -> Array:  # (k, k)
-    """What is no longer explained when two clusters become one; infinite on the diagonal."""
-    s, m, e = grouping.sums, grouping.masses, grouping.explained
-    own = np.diag(s)
-    costs = e[:, None] + e - quotient(own[:, None] + own + s + s.T, m[:, None] + m)
-    np.fill_diagonal(costs, np.inf)
-    return costs
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """A cut of each cluster: the side of each sample, and what the halves are then."""
-
-    side: Array  # (n,), 0 or 1
-    masses: Array  # (2, k)
-    explained: Array  # (2, k)
-    gains: Array  # (k,), -inf where the halves belong together
-
-
-def half_joining_costs(grouping: Grouping, cuts: Cuts) -> Array:  # (2, k, k)
-    """What is no longer explained when half of one cluster goes to another cluster."""
-    own, m, e = np.diag(grouping.sums), grouping.masses, grouping.explained
-    one = grouping.sums_of(grouping.likeness * cuts.side[:, None])
-    between = np.stack([grouping.sums - one, one])
-    within = (cuts.masses * cuts.explained)[..., None]
-    together = quotient(within + own + 2 * between, cuts.masses[..., None] + m)
-    costs = cuts.explained[..., None] + e - together
-    costs[:, np.arange(grouping.k), np.arange(grouping.k)] = np.inf
-    return costs
-
-
-def halves(grouping: Grouping) -> Cuts:
-    """Every cluster cut along its leading principal direction, then by two-means."""
-    points, labels, k = grouping.points, grouping.labels, grouping.k
-    own = grouping.own(grouping.likeness)
-
-    def within(values: Array) -> Array:  # (n,) -> (n,)
-        """⟨x_i, Σ_j g_j² v_j x_j⟩ over the cluster of i."""
-        return grouping.own(points.likeness(values, labels, k))
-
-    # Places along a direction d, t_i = ⟨x_i, d⟩ less their mean, lead to the next one, Σ g_i² t_i
-    # x_i. The first leads to the sample that is furthest out.
-    t = np.zeros(len(labels))
-    t[_furthest(grouping, own)] = 1
-    for _ in range(1 + _DIRECTION_STEPS):
-        t = within(t)
-        t /= np.abs(t).max() or 1
-        t -= quotient(grouping.totals(t), grouping.masses)[labels]
-        spread = np.sqrt(quotient(grouping.totals(t**2), grouping.masses))
-        t = quotient(t, spread[labels])
-    side = t > 0
-    for turn in range(1 + _HALVING_ROUNDS):
-        near = within(side)
-        far = own - near
-        masses = np.stack([grouping.totals(~side), grouping.totals(side)])
-        sums = np.stack([grouping.totals(far * ~side), grouping.totals(near * side)])
-        explained = quotient(sums, masses)
-        if turn < _HALVING_ROUNDS:
-            mass, share = masses[:, labels], explained[:, labels]
-            side = quotient(2 * near - share[1], mass[1]) > quotient(2 * far - share[0], mass[0])
-    gains = explained.sum(axis=0) - grouping.explained
-    apart = (masses.min(axis=0) > 0) & (gains >= LEAST_APART * explained.min(axis=0))
-    return Cuts(side, masses, explained, np.where(apart, gains, -np.inf))
-
-
-def _furthest(grouping: Grouping, own: Array) -> Labels:
-    """Of each cluster that has samples, the one least like its mean."""
-    order = np.lexsort((-own, grouping.labels))
-    return np.asarray(order[np.flatnonzero(np.diff(grouping.labels[order], append=-1))])
-
-
-def quotient(numerator: Array | float, denominator: Array) -> Array:
+def quotient(numerator: Array, denominator: Array) -> Array:
     """numerator / denominator, and 0 where the denominator is 0."""
     there = denominator > 0
     return np.where(there, numerator / np.where(there, denominator, 1), 0.0)

@@ -162,3 +162,28 @@ def tidied(
     number = np.empty(G.shape[1], dtype=np.intp)
     number[order] = np.arange(G.shape[1])
     return columns(W * length, order), columns(G / length, order), like(number[labels], G)
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What is in doubt: clusters by their numbers, borders and shares of walks.
+
+    Attributes
+    ----------
+    one : pairs of clusters that may be one, and the border between them, the weakest first
+    two : clusters that may be two, and the border inside, the clearest first
+    loose : clusters that walks leave for many others, and the share that stays
+    """
+
+    one: tuple[tuple[int, int, float], ...] = ()
+    two: tuple[tuple[int, float], ...] = ()
+    loose: tuple[tuple[int, float], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.one or self.two or self.loose)
+
+    @property
+    def clusters(self) -> tuple[int, ...]:
+        """All clusters that are in doubt."""
+        of_pairs = {c for a, b, _ in self.one for c in (a, b)}
+        return tuple(sorted(of_pairs | {c for c, _ in self.two} | {c for c, _ in self.loose}))

@@ -1,0 +1,105 @@
+"""Doubt: told where the number of clusters is wrong or a cluster is cut, and not elsewhere."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from klsnmf import KLSNMF
+from klsnmf.estimators.notes import InDoubt
+from klsnmf.grams.sparse import SparseGram
+from klsnmf.grams.walk import walk_on
+from klsnmf.solve.doubt import borders_between, borders_inside, doubts_of
+
+from ..helpers import linked_groups
+from ..naive import walking as naive
+
+
+def clear_blobs(seed, sizes=(60, 60, 60, 60, 60)):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    return 14 * np.eye(len(sizes))[y] + rng.normal(size=(len(y), len(sizes))), y
+
+
+def doubts_after(X, k, seed, **options):
+    model = KLSNMF(k, random_state=seed, **options).fit(X)
+    noted = [note.doubts for note in model.notes_ if isinstance(note, InDoubt)]
+    return model, noted[0] if noted else None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_doubt_where_the_clusters_are_right(seed):
+    X, _ = clear_blobs(seed)
+    assert doubts_after(X, 5, seed)[1] is None
+    X, _ = clear_blobs(seed, sizes=(300, 100, 40, 20))
+    assert doubts_after(X, 4, seed)[1] is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cluster_cut_in_two_is_told(seed):
+    X, y = clear_blobs(seed)
+    model, doubts = doubts_after(X, 6, seed)
+    a, b, _ = doubts.one[0]
+    of_classes = [set(y[model.labels_ == c]) for c in (a, b)]
+    assert of_classes[0] == of_classes[1]
+    assert {a, b} <= set(doubts.clusters)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_clusters_in_one_are_told(seed):
+    X, y = clear_blobs(seed)
+    model, doubts = doubts_after(X, 4, seed)
+    assert {len(set(y[model.labels_ == c])) for c, _ in doubts.two} == {2}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_largest_of_unequal_clusters_cut_and_the_smallest_joined(seed):
+    """What happens where every sample weighs the same."""
+    X, y = clear_blobs(seed, sizes=(900, 60, 25, 20))
+    model, doubts = doubts_after(X, 4, seed, sizes="even")
+    largest = {c for c in range(4) if (y[model.labels_ == c] == 0).any()}
+    if len(largest) > 1:
+        assert set(doubts.one[0][:2]) <= largest
+        assert {len(set(y[model.labels_ == c])) > 1 for c, _ in doubts.two} == {True}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_structureless_samples_are_in_doubt(seed):
+    X = np.random.default_rng(seed).normal(size=(300, 5))
+    _, doubts = doubts_after(X, 3, seed)
+    assert len(doubts.clusters) >= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_borders_are_what_matrices_of_all_pairs_say(seed):
+    K, y = linked_groups(seed)
+    walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
+    p = naive.crossings(K, y, 3, walk.time)
+    found = borders_between(walk, y)
+    for a in range(3):
+        assert found[a, a] == 0
+        for b in set(range(3)) - {a}:
+            crossed = p[a, b] / (p[a, a] + p[a, b]) + p[a, b] / (p[b, b] + p[a, b])
+            assert found[a, b] == pytest.approx(crossed, abs=0.01)
+
+
+def test_a_border_inside_is_the_border_between_the_clusters_joined():
+    K, y = linked_groups(0, apart=6.0)
+    walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
+    joined = np.where(y == 2, 1, y)
+    inside = borders_inside(walk, joined)
+    assert inside[1] == pytest.approx(borders_between(walk, y)[1, 2], abs=0.05)
+    assert inside[0] > 0.25
+    assert inside[2] == 1  # nobody is there
+    assert [c for c, _ in doubts_of(walk, joined).two] == [1]
+
+
+def test_doubts_are_data_and_sentences_and_no_warning(recwarn):
+    X, _ = clear_blobs(0)
+    model, doubts = doubts_after(X, 6, 0)
+    assert not list(recwarn)
+    note = model.notes_[-1]
+    assert not note.warns
+    a, b, crossed = doubts.one[0]
+    assert f"Clusters {a} and {b} may be one: {crossed:.0%} of walks" in str(note)
+    assert str(note).startswith("2 of 6 clusters are in doubt.")
+    assert note.in_command == str(note)
