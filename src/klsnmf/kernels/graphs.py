@@ -50,14 +50,14 @@ class Numbers:
         return max(self.usual, *self.more, 0)
 
 
-def numbers_of_neighbors(X: Matrix, k: int) -> Numbers:
+def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
     """As many as the samples ask for.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
-    if noise_share(X, usual) > NOISY:
+    if noise_share(X, usual) > noisy:
         return Numbers(max(usual, min(MANY, room)), noisy=True)
     if n > _MOST_COMPARED:
         return Numbers(usual)

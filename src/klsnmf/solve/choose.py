@@ -40,7 +40,7 @@ from .perron import best_of
 _SPECTRAL_STARTS = 3
 
 #: Runs of k-means where its clusters are the answer.
-_TRIES_FOR_MEANS = 10
+TRIES_FOR_MEANS = 10
 
 #: Information that is none, in nats.
 _NOTHING = 1e-9
@@ -91,9 +91,9 @@ class Rule:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
         return usual >= self.separate and lost < self.less * usual
 
-    def is_lump(self, even: Answer) -> bool:
+    def is_lump(self, smallest: int, k: int, n: int) -> bool:
         """Whether an even answer is none: it has a crumb in the place of a cluster."""
-        return even.smallest * even.k < self.crumb * len(even.labels)
+        return smallest * k < self.crumb * n
 
 
 RULE = Rule()
@@ -208,8 +208,9 @@ def choose(
             at, answer = thin, other
         break
     view = graphs.view(at.graph, at.walk, even=answer.even)
-    if graphs.numbers.noisy and sizes == "auto" and answer.even and rule.is_lump(answer):
-        means: Labels = kmeans(X, k, draw_seed(rng), n_init=_TRIES_FOR_MEANS).labels_
+    lump = rule.is_lump(answer.smallest, k, X.shape[0])
+    if graphs.numbers.noisy and sizes == "auto" and answer.even and lump:
+        means: Labels = kmeans(X, k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
         answer, view = replace(answer, labels=means, lost=at.walk.lost(means)), graphs.means()
     others = [each for one in asked for each in one.answers if each.labels is not answer.labels]
     return Choice(answer, view, at.walk, others)

@@ -1,0 +1,213 @@
+"""The decision of ``klsnmf.solve.choose`` from numbers alone, and the same with a rule left out.
+
+A case is a set, a seed and a number of clusters, with every answer that the rules could choose
+there. Thresholds can be changed and rules dropped without making an answer again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from klsnmf.kernels.graphs import NOISY
+from klsnmf.kernels.neighbors import how_many_neighbors
+from klsnmf.solve.choose import RULE, Evidence, Rule
+
+from .rows import Row
+
+SCORES = ("accuracy", "nmi", "ari")
+
+#: What a row says of a case, of a candidate, and what speaks for a free one by all judges and by
+#: the usual graph alone.
+OF_CASE = ["set", "group", "seed", "n", "k", "share"]
+OF_CANDIDATE = ["graphs", "q", "sizes", "known", "pieces", "lost", "lost_usual", "smallest"]
+OF_EVIDENCE = ["ratio", "loses", "tells"]
+COLUMNS = [
+    *OF_CASE,
+    *OF_CANDIDATE,
+    *OF_EVIDENCE,
+    *(f"{name}_alone" for name in OF_EVIDENCE),
+    *SCORES,
+    "version",
+]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An answer: where it comes from, what walks say of it, and how right it is.
+
+    Attributes
+    ----------
+    graphs : "few" or "many": the numbers of neighbours to choose from, or the one for noise
+    q : neighbours of its graph
+    sizes : "even", "free", or "means": the clusters of k-means, for graphs that say nothing
+    known : neighbours of the graph whose answer it began from; q, unless it is looked at because
+        clusters may be thin
+    pieces : those of its graph
+    lost, lost_usual : what is lost on its own graph, and on the usual one
+    judged, alone : what speaks for it if it is free, by all judges and by the usual graph
+    """
+
+    graphs: str
+    q: int
+    sizes: str
+    known: int
+    pieces: int
+    lost: float
+    lost_usual: float
+    smallest: int
+    judged: Evidence | None = None
+    alone: Evidence | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def even(self) -> bool:
+        return self.sizes == "even"
+
+    @property
+    def thin(self) -> bool:
+        return self.q != self.known
+
+
+@dataclass(frozen=True)
+class Case:
+    """The candidates for so many clusters of a set."""
+
+    set: str
+    group: str
+    seed: int
+    n: int
+    k: int
+    share: float  # of noise
+    candidates: Sequence[Candidate]
+
+    @property
+    def few(self) -> int:
+        """Samples that are no cluster."""
+        return how_many_neighbors(self.n, self.k)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The thresholds, and which of the rules are followed."""
+
+    rule: Rule = RULE
+    noisy: float = NOISY
+    sizes: str = "auto"
+    second_judge: bool = True
+    fewer: bool = True
+    tells: bool = True
+    smallest: bool = True
+    leaves_pieces: bool = True
+    joined: bool = True  # a graph of fewer neighbours in more pieces than clusters is not asked
+    means: bool = True
+
+    def decide(self, case: Case) -> Candidate:
+        """The candidate that these rules take."""
+        graphs = "many" if case.share > self.noisy else "few"
+        found = [each for each in case.candidates if each.graphs == graphs]
+        answer = self._even_or_free([each for each in found if not each.thin], case.few)
+        thin = [
+            each
+            for each in found
+            if each.thin and (each.sizes, each.known) == (answer.sizes, answer.q)
+        ]
+        answer = self._thin(answer, thin, case) if self.fewer else answer
+        lump = answer.even and self.rule.is_lump(answer.smallest, case.k, case.n)
+        means = [each for each in found if each.sizes == "means"]
+        return means[0] if means and lump and self.means and self.sizes == "auto" else answer
+
+    def _even_or_free(self, found: Sequence[Candidate], few: int) -> Candidate:
+        (even,) = (each for each in found if each.even)
+        free = [each for each in found if each.sizes == "free"]
+        if self.sizes != "auto":
+            return even if self.sizes == "even" else free[0]
+        judged = [(each.judged, each) for each in free]
+        if not self.second_judge:
+            judged = [(free[0].alone, free[0])]
+        better = [
+            (evidence.ratio, each) for evidence, each in judged if self._prefers(evidence, few)
+        ]
+        return min(better, key=lambda one: one[0])[1] if better else even
+
+    def _prefers(self, evidence: Evidence, few: int) -> bool:
+        if not self.tells:
+            evidence = replace(evidence, tells=1.0)
+        return self.rule.prefers(evidence, few if self.smallest else -1)
+
+    def _thin(self, answer: Candidate, thin: Sequence[Candidate], case: Case) -> Candidate:
+        asked = [each for each in thin if each.pieces <= case.k or not self.joined]
+        if not asked:
+            return answer
+        other = min(asked, key=lambda each: each.q)
+        strict = self.smallest and self.sizes == "auto" and not answer.even
+        rule = self.rule if self.leaves_pieces else replace(self.rule, separate=0.0)
+        sound = not strict or other.smallest > case.few
+        return other if sound and rule.is_thin(other.lost, answer.lost_usual) else answer
+
+
+#: What is dropped -> the rules without it.
+DROPPED = {
+    "always even": Rules(sizes="even"),
+    "always free": Rules(sizes="free"),
+    "no second judge": Rules(second_judge=False),
+    "no fewer neighbours": Rules(fewer=False),
+    "no many neighbours": Rules(noisy=float("inf")),
+    "free answers may tell less": Rules(tells=False),
+    "a few samples may be a cluster": Rules(smallest=False),
+    "separate pieces are looked at again": Rules(leaves_pieces=False),
+    "graphs in more pieces are asked too": Rules(joined=False),
+    "no means of samples": Rules(means=False),
+}
+
+
+def as_row(case: Case, candidate: Candidate, version: str) -> list[str]:
+    """In the order of the columns."""
+    mine = candidate
+    told = [mine.judged, mine.alone]
+    return [
+        *(case.set, case.group, str(case.seed), str(case.n), str(case.k), f"{case.share:.6g}"),
+        *(mine.graphs, str(mine.q), mine.sizes, str(mine.known)),
+        *(str(mine.pieces), f"{mine.lost:.6g}", f"{mine.lost_usual:.6g}", str(mine.smallest)),
+        *(cell for evidence in told for cell in _evidence_cells(evidence)),
+        *(f"{mine.scores[name]:.6g}" for name in SCORES),
+        version,
+    ]
+
+
+def _evidence_cells(evidence: Evidence | None) -> list[str]:
+    if evidence is None:
+        return [""] * len(OF_EVIDENCE)
+    return [f"{value:.6g}" for value in (evidence.ratio, evidence.lost, evidence.tells)]
+
+
+def cases_of(rows: Iterable[Row]) -> list[Case]:
+    """The cases that these rows are of."""
+    found: dict[tuple[str, ...], list[Candidate]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in OF_CASE), []).append(_candidate(row))
+    return [
+        Case(name, group, int(seed), int(n), int(k), float(share), candidates)
+        for (name, group, seed, n, k, share), candidates in found.items()
+    ]
+
+
+def _candidate(row: Row) -> Candidate:
+    return Candidate(
+        row["graphs"],
+        int(row["q"]),
+        row["sizes"],
+        int(row["known"]),
+        int(row["pieces"]),
+        float(row["lost"]),
+        float(row["lost_usual"]),
+        int(row["smallest"]),
+        _evidence(row, ""),
+        _evidence(row, "_alone"),
+        {name: float(row[name]) for name in SCORES},
+    )
+
+
+def _evidence(row: Row, ending: str) -> Evidence | None:
+    cells = [row[name + ending] for name in OF_EVIDENCE]
+    return Evidence(*map(float, cells), int(row["smallest"])) if all(cells) else None

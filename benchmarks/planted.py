@@ -1,0 +1,92 @@
+"""Clusters that are known because they were planted: round, unequal, nested, thin, noisy, cells.
+
+Some are those of ``benchmarks.limits``. Each seed is another draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .limits import CASES
+
+#: Samples and their classes; a class below 0 is noise.
+Planted = tuple[Any, Any]
+
+
+def cells(seed: int) -> Planted:
+    """Counts of 500 genes in 3000 cells of 8 types, 900 down to 50 of a type.
+
+    A type raises 30 genes 4 to 15 times. Cells differ in depth, and counts vary more than those of
+    Poisson.
+    """
+    rng, genes = np.random.default_rng(seed), 500
+    sizes = [900, 650, 480, 350, 250, 180, 140, 50]
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    activity = np.tile(rng.gamma(0.6, size=genes), (len(sizes), 1))
+    for of_type in activity:
+        of_type[rng.choice(genes, 30, replace=False)] *= rng.uniform(4, 15, size=30)
+    depth = rng.lognormal(0, 0.35, size=len(y))
+    expected = activity[y] * depth[:, None]
+    return rng.poisson(expected * rng.gamma(2, 1 / 2, size=expected.shape)).astype(float), y
+
+
+def blobs(seed: int) -> Planted:
+    """15 round clusters of 600 down to 15 samples in 10 dimensions."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(15), np.geomspace(600, 15, 15).round().astype(int))
+    return 4 * rng.normal(size=(15, 10))[y] + rng.normal(size=(len(y), 10)), y
+
+
+def nested_rings(seed: int) -> Planted:
+    """A small ring within one of twenty times as many samples."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], [40, 800])
+    angle = rng.uniform(0, 2 * np.pi, size=len(y))
+    radius = np.where(y == 0, 1.0, 8.0) + 0.15 * rng.normal(size=len(y))
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y
+
+
+def chains_with_outliers(seed: int) -> Planted:
+    """Three curves, and five samples far from everything, which belong to none."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), 120)
+    t = rng.uniform(0, 10, size=len(y))
+    X = np.column_stack([t, np.sin(t) + 4 * y]) + 0.1 * rng.normal(size=(len(y), 2))
+    far = np.column_stack([rng.uniform(30, 90, size=5), rng.uniform(-90, 90, size=5)])
+    return np.vstack([X, far]), np.concatenate([y, np.full(5, -1)])
+
+
+def touching(seed: int) -> Planted:
+    """Four round clusters of equal size, whose samples mix where they meet."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(4), 200)
+    return 4.0 * np.column_stack([y % 2, y // 2]) + rng.normal(size=(len(y), 2)), y
+
+
+def hardly_apart(sizes: Any) -> Callable[[int], Planted]:
+    """Round clusters in 100 dimensions: a neighbour is hardly nearer than anyone."""
+
+    def make(seed: int) -> Planted:
+        rng = np.random.default_rng(seed)
+        y = np.repeat(np.arange(len(sizes)), sizes)
+        return 0.4 * rng.normal(size=(len(sizes), 100))[y] + rng.normal(size=(len(y), 100)), y
+
+    return make
+
+
+SETS: dict[str, Callable[[int], Planted]] = {
+    **{name: CASES[name] for name in ("two rings, one inside the other", "two moons")},
+    **{name: make for name, make in CASES.items() if name.startswith("round")},
+    "rings of 40 and 800 samples": nested_rings,
+    "chains with outliers": chains_with_outliers,
+    "equal round clusters that touch": touching,
+    "15 round clusters of 600 to 15 samples": blobs,
+    "cells of 8 types": cells,
+    "100 dimensions, 10 clusters of 100 samples": hardly_apart([100] * 10),
+    "100 dimensions, 8 clusters of 400 to 20 samples": hardly_apart(
+        np.geomspace(400, 20, 8).round().astype(int)
+    ),
+}
