@@ -35,7 +35,7 @@ from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
-from ..solve.choose import Choice, choose
+from ..solve.choose import TRIES, Choice, choose
 from ..solve.doubt import doubts_of
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
@@ -214,7 +214,8 @@ class KernelClusterer(Clusterer):
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"
-        choice = choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
+        tries = TRIES if self.n_init == "auto" else int(self.n_init)
+        choice = choose(graphs, X, rng, sizes=sizes, tries=tries, exchange=setup.regroup)
         if self.verbose:
             print(choice)
         return choice

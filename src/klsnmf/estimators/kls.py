@@ -100,8 +100,9 @@ class KLSNMF(KernelClusterer):
         Number of starts, fitted side by side; the lowest objective is kept. With the solvers "auto"
         and "exact" all starts take ten steps, and only the best two of each kind (spectral,
         k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
-        for many samples, and 8 for the other solvers. Where ``init`` leaves a single start, as it
-        does by default, this is not asked.
+        for many samples, and 8 for the other solvers. With the default kernel and
+        ``init="auto"`` it is the number of starts from the eigenvectors of each graph, 3 for
+        "auto", and the clusters they lead to are the one start that is fitted.
     regroup : bool, default=True
         Whether clusters of the starts are exchanged before the fit: one is cut in two, and two are
         joined, wherever that explains more of K. The objective ends lower, and depends

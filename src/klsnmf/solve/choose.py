@@ -36,8 +36,8 @@ from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
 from .perron import best_of
 
-#: Starts from the eigenvectors of a graph.
-_SPECTRAL_STARTS = 3
+#: n_init="auto": starts from the eigenvectors of a graph.
+TRIES = 3
 
 #: Runs of k-means where its clusters are the answer.
 TRIES_FOR_MEANS = 10
@@ -143,6 +143,7 @@ class Asked:
     graph: NeighborGraph
     walk: Walk
     rng: np.random.RandomState
+    tries: int = TRIES
     exchange: bool = True
     answers: list[Answer] = field(default_factory=list)
 
@@ -155,7 +156,7 @@ class Asked:
         """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
         U = self.walk.spectrum.U[:, : self.k]
         E = normalize(U)
-        found = [self._kmeans(E) for _ in steps(range(_SPECTRAL_STARTS), "starts")]
+        found = [self._kmeans(E) for _ in steps(range(self.tries), "starts")]
         return [*found, self._kmeans(U / np.sqrt(self.walk.shares)[:, None])]
 
     def _kmeans(self, E: Array) -> Labels:
@@ -178,6 +179,7 @@ def choose(
     rng: np.random.RandomState,
     *,
     sizes: str = "auto",
+    tries: int = TRIES,
     exchange: bool = True,
     rule: Rule = RULE,
 ) -> Choice:
@@ -188,7 +190,7 @@ def choose(
 
     def ask(graph: NeighborGraph) -> Asked:
         like = asked[0].walk if asked else None
-        asked.append(Asked(graph, graphs.walk(graph, like), rng, exchange))
+        asked.append(Asked(graph, graphs.walk(graph, like), rng, tries, exchange))
         return asked[-1]
 
     asked: list[Asked] = []
