@@ -65,7 +65,7 @@ def test_noise_that_decides_who_is_near_asks_for_many_neighbours(seed):
 
 def test_a_lump_is_fitted_by_means_of_samples(monkeypatch):
     X, _ = groups(0, (80, 80, 80), apart=3.0)
-    monkeypatch.setattr("klsnmf.kernels.graphs.NOISY", 0.0)
+    monkeypatch.setattr("klsnmf.kernels.graphs.noise_share", lambda *_: 1.0)
     monkeypatch.setattr("klsnmf.solve.choose.Rule.prefers", lambda *_: False)
     monkeypatch.setattr("klsnmf.solve.choose.Rule.is_lump", lambda *_: True)
     model = KLSNMF(3, random_state=0).fit(X)
