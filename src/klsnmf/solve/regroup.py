@@ -32,10 +32,7 @@ from ..core.work import threads_for
 from ..grams.base import Gram
 from ..models.ls_nmf import EXACT, LocalSimilarity
 from .loop import solve
-from .solution import Solution, Start
-
-#: Ways to starts whose clusters are exchanged; those of chosen ones were.
-_REGROUPED = ("spectral", "kmeans")
+from .solution import BY_LABELS, Solution, Start
 
 #: An exchange must gain this share of what the clusters leave unexplained.
 LEAST_GAIN = 1e-5
@@ -55,7 +52,7 @@ SETTLING_STEPS = 10
 
 def can_be_regrouped(starts: Sequence[Start]) -> bool:
     """Whether any start is made of labels, of three clusters or more: two others can be joined."""
-    return starts[0].k > 2 and any(start.way in _REGROUPED for start in starts)
+    return starts[0].k > 2 and any(start.way in BY_LABELS for start in starts)
 
 
 def settled(K: Gram, labels: Sequence[Labels], k: int) -> list[Solution]:
