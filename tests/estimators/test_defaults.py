@@ -341,7 +341,7 @@ def test_a_callback_can_stop_the_screening():
         return True
 
     X = load_digits().data[::6]
-    model = KLSNMF(10, random_state=0, callback=stop).fit(X)
+    model = KLSNMF(10, kernel="rbf", random_state=0, callback=stop).fit(X)
     assert phases[0] == "screening"
     assert len(phases) <= 2
     assert model.verdict_ == "stopped by the callback"

@@ -157,8 +157,9 @@ def assert_float32_agrees(model, X):
     b = fitted(model, X.astype(np.float32), tol=0, max_iter=60)
     assert a.W_.dtype == a.G_.dtype == np.float64
     assert b.W_.dtype == b.G_.dtype == np.float32
-    np.testing.assert_allclose(a.W_, b.W_, rtol=0, atol=1e-4)
-    np.testing.assert_allclose(a.G_, b.G_, rtol=0, atol=1e-4)
+    # Eigenvectors, and so the default kernel, are known to about a thousandth.
+    np.testing.assert_allclose(a.W_, b.W_, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(a.G_, b.G_, rtol=0, atol=1e-3)
 
 
 @each_model

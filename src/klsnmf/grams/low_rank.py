@@ -7,10 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..core.arithmetic import plus
-from ..core.arrays import on_host, slices
+from ..core.arrays import slices
 from ..core.types import Array, Matrix
-from .array import DenseGram
 from .base import Data, Gram, fits_single_precision
 
 #: Samples that stand for all where a kernel is approximated.
@@ -115,12 +113,3 @@ class LowRankGram(Gram):
     def smallest_distance(self) -> float:
         """Distances between samples are what they are: never negative."""
         return 0.0
-
-
-def lifted_gram(X: Matrix, height: float) -> Gram:
-    """XXᵀ + h², nowhere negative for an h that no sample is longer than; formed on a device."""
-    if not on_host(X):
-        return DenseGram(plus(X @ X.T + height**2))
-    h = np.full((X.shape[0], 1), height, X.dtype)
-    features = sparse.hstack([X, h]).tocsr() if sparse.issparse(X) else np.hstack([X, h])
-    return LowRankGram(features, nonnegative=True)

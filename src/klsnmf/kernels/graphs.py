@@ -14,7 +14,7 @@ from ..core.arithmetic import row_lengths
 from ..core.arrays import namespace
 from ..core.types import Matrix
 from ..grams.base import Gram
-from ..grams.low_rank import lifted_gram
+from ..grams.lifted import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors

@@ -79,7 +79,7 @@ def exchanged(F: Array, now: Clusters) -> Clusters:
     """Clusters after exchanges: one is cut in two and two others are joined, where that pays."""
     k = len(now.explained)
     if k < 3:
-        return now
+        return _other_halves(F, now) if k == 2 else now
     cutter, failed = _Cutter(F), set[tuple[bytes, ...]]()
     for _ in range(_EXCHANGES):
         members, costs = _members(now.labels, k), joining_costs(now)
@@ -103,6 +103,19 @@ def exchanged(F: Array, now: Clusters) -> Clusters:
         if better is None:
             break
         now = better
+    return now
+
+
+def _other_halves(F: Array, now: Clusters) -> Clusters:
+    """Of two clusters one half of one goes to the other, where that pays."""
+    for c, (members, p) in enumerate(zip(_members(now.labels, 2), now.prototypes, strict=True)):
+        side = halves(F[members], p).side
+        for half in (members[side], members[~side]):
+            labels = now.labels.copy()
+            labels[half] = 1 - c
+            found = settled(F, labels, 2)
+            if found.total > now.total * (1 + _GAIN):
+                return found
     return now
 
 
