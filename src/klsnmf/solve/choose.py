@@ -71,13 +71,13 @@ class Rule:
     Attributes
     ----------
     clear : a free answer loses less than this share of what the even one loses. Free answers that
-        were better than even ones had ratios below 0.66, of those above 0.70 most were worse
+        were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
     less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
     crumb : an even cluster of less than this share of the mean size is a crumb
     """
 
-    clear: float = 2 / 3
+    clear: float = 0.68
     less: float = 7 / 8
     separate: float = 0.05
     crumb: float = 1 / 40
