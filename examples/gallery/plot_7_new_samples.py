@@ -60,7 +60,7 @@ for model in (KLSNMF(10, random_state=0), KMeans(10, n_init=10, random_state=0))
 # predicts left-out samples best. This is the only place where labels are used to choose anything.
 
 search = GridSearchCV(
-    KLSNMF(10, n_init=8, random_state=0),
+    KLSNMF(10, random_state=0),
     {"n_neighbors": [5, 10, 20]},
     scoring={"accuracy": accuracy_scorer, "nmi": nmi_scorer},
     refit="nmi",

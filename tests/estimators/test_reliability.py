@@ -1190,19 +1190,21 @@ class StopsAt:
 @each_solver
 @each_method
 def test_a_callback_that_returns_true_stops_the_fit(method, solver, max_iter):
-    """At once, also where another phase would follow; with "auto" and 6 that is the next step."""
+    """At once. Where "auto" is at λ = 0 yet it takes one step with λ: the objective is f then."""
     X, _ = blobs(40, 3, 6, 0)
     stop = StopsAt(3)
     options = {"solver": solver, "tol": 0, "max_iter": max_iter, "random_state": 0}
     model = method(3, **options, callback=stop).fit(X)
     assert stop.calls == 3
-    assert model.n_iter_ == 3
+    exact = 3 if max_iter > 3 else 1  # iterations at λ = 0, by "auto"
+    phases = ["exact"] * exact + ["local"] * max(1, 3 - exact) if solver == "auto" else [solver] * 3
+    assert list(model.history_["solver"]) == phases
     if max_iter == 50:
         assert "stopped by the callback" in model.verdict_
     assert_valid(model, 40)
     exactly = method(3, **options).fit(X)
     np.testing.assert_allclose(
-        model.history_["objective"], exactly.history_["objective"][:3], rtol=1e-9
+        model.history_["objective"][:3], exactly.history_["objective"][:3], rtol=1e-9
     )
 
 
@@ -1227,7 +1229,7 @@ def test_verbose_prints_and_is_quiet_otherwise(method, solver, capsys):
     model.set_params(verbose=1, callback=seen.append).fit(X)
     printed = capsys.readouterr().out.splitlines()
     assert printed
-    phases = ["soft", "exact"] if solver == "auto" else [solver]
+    phases = ["exact", "local"] if solver == "auto" else [solver]
     for phase in phases:
         assert any(
             re.match(rf"{phase}: iteration 10 of at most \d+, \d of \d", line) for line in printed

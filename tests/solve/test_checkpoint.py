@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from klsnmf import GLSNMF, KLSNMF, LSNMF, WNMF, path
 from klsnmf.core.work import threads_for
 from klsnmf.io.model_file import load, save
-from klsnmf.models.ls_nmf import FREE, LocalSimilarity
+from klsnmf.models.ls_nmf import LocalSimilarity
 from klsnmf.solve import checkpoint
 from klsnmf.solve.checkpoint_files import CheckpointError
 
@@ -114,7 +114,7 @@ FITS = {
 
 
 @pytest.mark.parametrize(("model", "samples"), FITS.values(), ids=FITS.keys())
-@pytest.mark.parametrize("call", [11, 20])
+@pytest.mark.parametrize("call", [13, 20, 30])
 def test_an_interrupted_fit_goes_on_to_the_last_bit(model, samples, call, file):
     expected = clone(model).fit(samples)
     model = clone(model).set_params(checkpoint=file)
@@ -137,7 +137,7 @@ def test_an_interrupted_fit_goes_on_to_the_last_bit(model, samples, call, file):
     assert told == [one for one in undisturbed.seen if one[0] != "screening"]
 
 
-@pytest.mark.parametrize("call", [9, 30])
+@pytest.mark.parametrize("call", [14, 30])
 def test_a_path_goes_on(call, file):
     lams, params = [0, 0.001, "auto", 50.0], {"kernel": "rbf", **QUICK}
     expected = path(X, K, lams=lams, **params)
@@ -187,7 +187,7 @@ def test_an_interrupt_in_the_middle_of_an_iteration(file, monkeypatch):
     update, calls = LocalSimilarity.update_G, []
 
     def interrupting(self, state):
-        calls.extend([None] * (self.step is FREE))  # screening takes exact steps
+        calls.append(None)
         if len(calls) == 8:
             raise KeyboardInterrupt
         return update(self, state)
@@ -232,8 +232,8 @@ def test_a_process_that_is_killed_at_any_moment_goes_on(tmp_path, file):
     assert done.returncode == 0, done.stderr
     attempts = done.stdout.splitlines()
     assert len(attempts) > 2
-    assert attempts[0] == "soft 1"
-    assert "soft 1" not in attempts[1:]
+    assert attempts[0] == "exact 1"
+    assert "exact 1" not in attempts[1:]
     assert not list(tmp_path.glob("*fit.npz*"))
     samples, _ = blobs(120, 4, 8, 0)
     expected = KLSNMF(4, random_state=0, tol=0, max_iter=100).fit(samples)
@@ -305,7 +305,7 @@ def test_two_fits_with_one_file(file, monkeypatch):
     second = KLSNMF(K, checkpoint=file, **QUICK)
 
     def meanwhile(progress):
-        if progress.phase == "soft" and progress.iteration == 5:
+        if progress.phase == "exact" and progress.iteration == 5:
             second.fit(X)
 
     first = clone(second).set_params(callback=meanwhile).fit(X)
@@ -499,7 +499,7 @@ HOSTILE = {
 def second_phase(tmp_path_factory):
     """The bytes of a checkpoint in the second phase of a fit."""
     file = tmp_path_factory.mktemp("checkpoint") / "fit.npz"
-    interrupted(KLSNMF(K, checkpoint=file, **QUICK), X, 25)
+    interrupted(KLSNMF(K, checkpoint=file, **QUICK), X, 30)
     _, text = stored(file)
     assert len(text["entries"]) == 3
     factors = node_at(text, (*FIT_1, "factors"))
@@ -692,7 +692,7 @@ def test_memory_that_runs_out_leaves_a_checkpoint(file):
     assert str(file) in error.__notes__[0]
     callback = Interrupt(0)
     model.set_params(callback=callback).fit(X)
-    assert callback.seen[0] == ("soft", 12)  # the first 3 of 14 were screening
+    assert callback.seen[0] == ("exact", 15)
     assert_same(model, KLSNMF(K, **QUICK).fit(X))
 
 
@@ -733,7 +733,7 @@ def test_a_command_goes_on(tmp_path, monkeypatch):
     run(*arguments[:-2], "--out", "expected")
 
     def interrupt(stage, done, total):
-        if stage == "soft iterations" and done == 4:
+        if stage == "exact iterations" and done == 4:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

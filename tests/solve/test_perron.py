@@ -67,3 +67,13 @@ def test_a_cluster_cut_in_two_and_two_joined_are_mended(seed):
     wrong[:12] = 3  # half of cluster 0
     np.testing.assert_array_equal(by_appearance(best_of(F, [wrong], 4).labels), y)
     assert len(set(best_of(F, [wrong], 4, exchange=False).labels)) <= 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_from_high_above_exact_steps_are_those_of_k_means(seed):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(80, 5)), np.arange(80) % 4
+    lifted = np.column_stack([X - X.mean(axis=0), np.full(80, 1e3)])
+    means = np.array([X[labels == c].mean(axis=0) for c in range(4)])
+    nearest = np.square(X[:, None] - means).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(settled(lifted, labels, 4, steps=1).labels, nearest)

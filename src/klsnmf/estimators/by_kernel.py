@@ -35,7 +35,7 @@ from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
-from ..solve.choose import Choice, choose
+from ..solve.choose import TRIES, Choice, choose
 from ..solve.doubt import doubts_of
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
@@ -152,7 +152,7 @@ class KernelClusterer(Clusterer):
             for _ in range(ROUNDS):  # one round, unless weights of several kernels are learned
                 view, weights = mixture.view(), mixture.weights
                 problem = self._problem(setup, for_starts, view, k, journal, choice)
-                lams, solutions = _solved(setups, problem, journal)
+                lams, solutions = _solved(setups, problem, journal, AUTO_LAM if view.local else 0.0)
                 if mixture.learn(to_host(solutions[0].labels)):
                     break
             collapsed = any(solution.collapsed for solution in solutions)
@@ -214,7 +214,8 @@ class KernelClusterer(Clusterer):
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"
-        choice = choose(graphs, X, rng, sizes=sizes, exchange=setup.regroup)
+        tries = TRIES if self.n_init == "auto" else int(self.n_init)
+        choice = choose(graphs, X, rng, sizes=sizes, tries=tries, exchange=setup.regroup)
         if self.verbose:
             print(choice)
         return choice
@@ -423,11 +424,14 @@ def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matri
 
 
 def _solved(
-    setups: Sequence[Setup], problem: Problem, journal: Journal
+    setups: Sequence[Setup], problem: Problem, journal: Journal, share: float
 ) -> tuple[list[float], list[Solution]]:
-    """The best solution for each setup, and its λ; "auto" is 0 where it would collapse."""
+    """The best solution for each setup, and its λ.
+
+    "auto" is this share of λ*, or 0 where it would collapse.
+    """
     threshold = journal.begin(problem.starts, partial(collapse_lam, problem))
-    lams = [AUTO_LAM * threshold if setup.lam == "auto" else float(setup.lam) for setup in setups]
+    lams = [share * threshold if setup.lam == "auto" else float(setup.lam) for setup in setups]
     solutions = best_by_lam(problem, lams)
     for place, setup in enumerate(setups):
         if setup.lam == "auto" and solutions[place].collapsed:

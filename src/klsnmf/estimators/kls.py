@@ -46,17 +46,28 @@ class KLSNMF(KernelClusterer):
     n_neighbors : int, None or "auto", default="auto"
         Keep k(x_i, x_j) only where one sample is among that many nearest of the other: K is
         sparse. None keeps all. "auto" is None, but for "self-tuning": 10, or half of
-        n_samples / n_clusters if that is less, and at least 3.
+        n_samples / n_clusters if that is less, and at least 3. With ``diffusion="auto"`` it is 50
+        where neighbours are hardly nearer than all other samples, as in texts, and 5 or 7 where
+        clusters are thin (see :doc:`choosing`).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``; "auto" takes it,
         if it is there, where the exact search would take minutes.
     diffusion : int, "auto" or "unweighted", default="auto"
         Steps of diffusion, an even number, or 0 for none: K becomes S^t scaled to unit diagonal,
-        S = Deg^-½ K Deg^-½. "unweighted" is 0, but for the self-tuning kernel: 4,
-        doubled until tr(S^t) ≤ 2 n_clusters. "auto" is the same, and there links
-        are weighed by the neighbours that two samples share before that. Beyond 4000 samples, or
-        1000 and 4 steps (16 where clusters are more than 32), S is replaced by its leading
-        eigenvectors there.
+        S = Deg^-½ K Deg^-½. "unweighted" is 0, but for the self-tuning kernel: 4, doubled until
+        tr(S^t) ≤ 2 n_clusters. Beyond 4000 samples, or 1000 and 4 steps (16 where clusters are
+        more than 32), S is replaced by its leading eigenvectors there. "auto" is 0 too, but for the
+        self-tuning kernel with neighbours: links are weighed by the neighbours that two samples
+        share, S is always replaced by its leading eigenvectors, and t, at least 4, is the number,
+        whole or not, at which tr(S^t) = 2 n_clusters. In a list of kernels "auto" weighs links, and
+        takes steps like "unweighted".
+    sizes : {"auto", "even", "free"}, default="auto"
+        What weighs the same with ``diffusion="auto"`` and the self-tuning kernel. "even": every
+        sample does, as S^t is scaled to unit diagonal, and clusters tend to be of equal size.
+        "free": every cluster does, as S^t is not scaled, and a small piece of the graph counts as
+        much as a large one, even a piece of two or three outliers. "auto" computes both answers,
+        and takes the free one where it is clearly better and has no cluster as small as a
+        neighbourhood. Elsewhere there is no choice: "auto" is "even" then, and "free" is refused.
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
@@ -78,21 +89,26 @@ class KLSNMF(KernelClusterer):
     solver : {"auto", "soft", "exact", "paper"}, default="auto"
         "paper": the two update rules as printed. "soft": the same with a symmetric multiplier,
         which makes the Lagrangian descend. "exact": the G step solved in closed form, so that
-        GᵀG = I exactly and the objective never rises. "auto": LS-NMF's steps with G free, which
-        look around, then exact ones.
+        GᵀG = I exactly and the objective never rises. "auto": exact steps at λ = 0, where
+        W = G is best, then with λ.
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         Where to start: labels from the leading eigenvectors of K, labels from k-means on X, both
-        in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters).
+        in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters). With
+        the self-tuning kernel and ``diffusion="auto"``, "auto" is the answer that was chosen among
+        graphs and sizes.
     n_init : int or "auto", default="auto"
         Number of starts, fitted side by side; the lowest objective is kept. With the solvers "auto"
-        and "exact" all starts take three steps, and only the best two of each kind (spectral,
+        and "exact" all starts take ten steps, and only the best two of each kind (spectral,
         k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
-        for many samples, and 8 for the other solvers.
+        for many samples, and 8 for the other solvers. With the default kernel and
+        ``init="auto"`` it is the number of starts from the eigenvectors of each graph, 3 for
+        "auto", and the clusters they lead to are the one start that is fitted.
     regroup : bool, default=True
         Whether clusters of the starts are exchanged before the fit: one is cut in two, and two are
         joined, wherever that explains more of K. The objective ends lower, and depends
-        less on the seed. Only starts "spectral" and "kmeans" are changed, and only if the
-        fit ends with exact steps: solver "auto" or "exact", G orthogonal, no graph term.
+        less on the seed. So are those of the answers that are chosen among; else only starts
+        "spectral" and "kmeans" are changed, and only if the fit ends with exact steps: solver
+        "auto" or "exact", G orthogonal, no graph term.
     max_iter : int, default=500
         Most iterations of a start. "auto" gives half of them to each of its two phases.
     tol : float, default=1e-4
@@ -131,14 +147,14 @@ class KLSNMF(KernelClusterer):
     verdict_ : str
         The same in a sentence.
     notes_ : tuple of records
-        What the user should know of the fit, as in the warnings: see
-        :mod:`klsnmf.estimators.notes`.
+        What the user should know of the fit: all that it warned of, and which clusters are in
+        doubt. See :mod:`klsnmf.estimators.notes`.
     lam_ : float
     radius_ : float or ndarray of shape (n_samples,)
         σ, or the samples' own radii; in the units of the samples after ``row_norm``.
-    diffusion_ : int
-        Steps of diffusion taken, if any. With ``diffusion="auto"`` they go along weighed links; the
-        same number in ``diffusion`` takes links as they are.
+    diffusion_ : int or float
+        Steps of diffusion taken, if any. With ``diffusion="auto"`` they need not be a whole number,
+        and go along weighed links; a number in ``diffusion`` takes links as they are.
     row_norm_ : "l2" or None
         How the samples were scaled.
     kernel_weights_ : ndarray of shape (n_kernels,)

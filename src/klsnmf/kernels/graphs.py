@@ -129,7 +129,7 @@ class NeighborGraphs:
         longest = float(xp.max(row_lengths(X if sparse else X - mean)))
         kernel = LiftedKernel(X, mean, float(np.sqrt(longest)))  # no entry is negative then
         K = lifted_gram(kernel.centred(X), kernel.height)
-        return View(K, K, kernel)
+        return View(K, K, kernel, local=False)  # means are of samples that are near already
 
 
 def _linked(K: Gram, fitted: FittedKernel) -> tuple[Gram, LinkedKernel]:

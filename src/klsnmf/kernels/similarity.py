@@ -74,6 +74,7 @@ class View:
     base: Gram  # that starts come from
     K: Gram  # to factorize
     kernel: Similarity  # for new samples
+    local: bool = True  # whether a local term adds anything: lam="auto" is 0 where it does not
 
 
 @dataclass(frozen=True)

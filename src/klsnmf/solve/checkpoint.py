@@ -171,7 +171,8 @@ class _FileJournal(Journal):
                 write(file, replace(self.content, entries=self.entries))
             self.kept = self.written = True
         except (OSError, MemoryError) as error:
-            earlier = " What was written before is still there." if self.kept else ""
+            there = self.kept and self.path.exists()
+            earlier = " What was written before is still there." if there else ""
             self._warn(f"could not be written ({_reason(error)}); the fit goes on.{earlier}")
         self.ended = time.monotonic()
         self.took = self.ended - begun

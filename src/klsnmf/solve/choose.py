@@ -36,8 +36,8 @@ from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
 from .perron import best_of
 
-#: Starts from the eigenvectors of a graph.
-_SPECTRAL_STARTS = 3
+#: n_init="auto": starts from the eigenvectors of a graph.
+TRIES = 3
 
 #: Runs of k-means where its clusters are the answer.
 TRIES_FOR_MEANS = 10
@@ -71,13 +71,13 @@ class Rule:
     Attributes
     ----------
     clear : a free answer loses less than this share of what the even one loses. Free answers that
-        were better than even ones had ratios below 0.66, of those above 0.70 most were worse
+        were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
     less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
     crumb : an even cluster of less than this share of the mean size is a crumb
     """
 
-    clear: float = 2 / 3
+    clear: float = 0.68
     less: float = 7 / 8
     separate: float = 0.05
     crumb: float = 1 / 40
@@ -143,6 +143,7 @@ class Asked:
     graph: NeighborGraph
     walk: Walk
     rng: np.random.RandomState
+    tries: int = TRIES
     exchange: bool = True
     answers: list[Answer] = field(default_factory=list)
 
@@ -155,7 +156,7 @@ class Asked:
         """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
         U = self.walk.spectrum.U[:, : self.k]
         E = normalize(U)
-        found = [self._kmeans(E) for _ in steps(range(_SPECTRAL_STARTS), "starts")]
+        found = [self._kmeans(E) for _ in steps(range(self.tries), "starts")]
         return [*found, self._kmeans(U / np.sqrt(self.walk.shares)[:, None])]
 
     def _kmeans(self, E: Array) -> Labels:
@@ -178,6 +179,7 @@ def choose(
     rng: np.random.RandomState,
     *,
     sizes: str = "auto",
+    tries: int = TRIES,
     exchange: bool = True,
     rule: Rule = RULE,
 ) -> Choice:
@@ -188,7 +190,7 @@ def choose(
 
     def ask(graph: NeighborGraph) -> Asked:
         like = asked[0].walk if asked else None
-        asked.append(Asked(graph, graphs.walk(graph, like), rng, exchange))
+        asked.append(Asked(graph, graphs.walk(graph, like), rng, tries, exchange))
         return asked[-1]
 
     asked: list[Asked] = []

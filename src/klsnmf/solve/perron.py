@@ -40,7 +40,7 @@ _DIRECTION_STEPS = 8
 _FEWEST_CUT = 4
 
 #: Starts, of those that explain most, whose clusters are exchanged.
-_FINALISTS = 2
+_FINALISTS = 3
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ..core.arrays import like, to_host
 from ..core.types import Array, Labels
 
 #: Ways to a start that come to labels, from which the factors follow.
-BY_LABELS = ("spectral", "kmeans")
+BY_LABELS = ("spectral", "kmeans", "chosen")
 
 
 class Start(NamedTuple):
