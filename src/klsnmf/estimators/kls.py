@@ -77,23 +77,24 @@ class KLSNMF(KernelClusterer):
     solver : {"auto", "soft", "exact", "paper"}, default="auto"
         "paper": the two update rules as printed. "soft": the same with a symmetric multiplier,
         which makes the Lagrangian descend. "exact": the G step solved in closed form, so that
-        GᵀG = I exactly and the objective never rises. "auto": LS-NMF's steps with G free, which
-        look around, then exact ones.
+        GᵀG = I exactly and the objective never rises; without λ the W step too: W = G. "auto":
+        exact steps without λ, from where exact steps with λ go on; with a graph term "soft".
     init : {"auto", "spectral", "kmeans", "random"} or (W0, G0), default="auto"
         Where to start: labels from the leading eigenvectors of K, labels from k-means on X, both
         in turn ("auto"), random numbers, or a pair of arrays of shape (n_samples, n_clusters).
     n_init : int or "auto", default="auto"
         Number of starts, fitted side by side; the lowest objective is kept. With the solvers "auto"
-        and "exact" all starts take three steps, and only the best two of each kind (spectral,
-        k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and 64, or fewer
-        for many samples, and 8 for the other solvers.
+        and "exact" all starts take ten steps without λ, and only the best two of each kind
+        (spectral, k-means) are fitted to the end. "auto" is 640 / n_clusters then, between 8 and
+        64, or fewer for many samples, and 8 for the other solvers.
     regroup : bool, default=True
-        Whether clusters of the starts are exchanged before the fit: one is cut in two, and two are
-        joined, wherever that explains more of K. The objective ends lower, and depends
-        less on the seed. Only starts "spectral" and "kmeans" are changed, and only if the
-        fit ends with exact steps: solver "auto" or "exact", G orthogonal, no graph term.
+        Whether clusters of the best starts, up to eight of each kind, are exchanged before the fit:
+        one is cut in two, two are joined, and single samples are moved, wherever that explains more
+        of K. The objective ends lower, and depends less on the seed. Only starts "spectral" and
+        "kmeans" are changed, and only if the fit ends with exact steps: solver "auto" or "exact", G
+        orthogonal, no graph term.
     max_iter : int, default=500
-        Most iterations of a start. "auto" gives half of them to each of its two phases.
+        Most iterations of a start. "auto" with λ gives half of them to each of its two phases.
     tol : float, default=1e-4
         A fit has converged when its objective changes by less than this share of itself over
         10 iterations. 0 runs ``max_iter`` iterations.
@@ -106,7 +107,7 @@ class KLSNMF(KernelClusterer):
         1 prints what was chosen and why, and a line every ten iterations.
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solve.solution.Progress`; the fit stops
-        where it is when it returns True.
+        where it is when it returns True, after one step with λ if it had not begun with that.
     checkpoint : path or None, default=None
         A file to keep the state of a long fit in, from time to time and when the fit is
         interrupted or fails. The same fit, begun again, goes on from there; at the end the file is
@@ -122,7 +123,8 @@ class KLSNMF(KernelClusterer):
     objective_ : float
     n_iter_ : int
     history_ : dict of arrays, one entry an iteration
-        "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase.
+        "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase: the solver's
+        name, or for "auto" "exact" without λ and "local" with it.
     strengths_ : ndarray of shape (n_samples,)
         How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
     status_ : {"converged", "exhausted", "collapsed", "stopped"}
