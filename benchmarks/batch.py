@@ -26,7 +26,7 @@ STEPS = {
     "paper": PRINTED,
     "soft": SYMMETRIC,
     "exact": EXACT,
-    "auto's first phase": FREE,
+    "G free": FREE,
 }
 
 

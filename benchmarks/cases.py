@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TRANSCRIPTIONS = {"transcription": "float64", "transcription in float32": "float32"}
-MODELS = ("paper", "soft", "exact", "auto's first phase")
+MODELS = ("paper", "soft", "exact", "G free")
 BARE = "bare products"
 PRODUCTS = ("scipy's product", "product", "iteration")
 SAMPLES = "samples alone"

@@ -68,12 +68,10 @@ def draw(model: KLSNMF, X: np.ndarray) -> None:
     iterations = np.arange(1, len(phases) + 1)
     for phase in dict.fromkeys(phases):
         here = phases == phase
-        name = {"soft": "G free", "exact": "exact steps, GᵀG = I"}[phase]
+        name = {"exact": "exact steps, λ = 0", "local": "exact steps with the local term"}[phase]
         axis.plot(iterations[here], objective[here], linewidth=2, label=name)
     axis.set(xlabel="iteration", ylabel="objective")
-    axis.set_title(
-        "Objective of the best start; the constraint GᵀG = I costs the step up", fontsize=11
-    )
+    axis.set_title("Objective of the best start; the local term is the step up", fontsize=11)
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=130)

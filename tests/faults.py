@@ -102,8 +102,8 @@ FAULTS = [
     ),
     Fault(
         "signed K, G free: the negative part does not push down",
-        "NW + dot(s.G, s.W.T @ s.PW)",
-        "0 * NW + dot(s.G, s.W.T @ s.PW)",
+        "NW + dot(s.G, s.W.T @ PW)",
+        "0 * NW + dot(s.G, s.W.T @ PW)",
         f"{FORMULA} and update_G_free_signed",
     ),
     Fault(
@@ -123,6 +123,24 @@ FAULTS = [
         "b = s.KW - self.local(s.W, s.KW)",
         "b = s.KW + self.local(s.W, s.KW)",
         "test_the_exact_G_step_is_the_best_of_all",
+    ),
+    Fault(
+        "exact W: W = G without regard to the lengths of the columns",
+        "lambda: lengths(s.G) ** 2",
+        "lambda: lengths(s.G) ** 0",
+        "test_W_is_G_after_every_step",
+    ),
+    Fault(
+        "exact W: an empty column does not begin again",
+        "return reseeded(f, s, W)",
+        "return W",
+        "test_an_empty_column_begins_again_where_samples_are_explained_worst",
+    ),
+    Fault(
+        "exact W: W = G though that raises the objective",
+        "return gain >= -10 *",
+        "return True or gain >= -10 *",
+        "test_exact_steps_never_raise_the_objective",
     ),
     Fault(
         "exact W: an empty column begins again at the sample that is explained best",
@@ -448,14 +466,14 @@ FAULTS = [
     ),
     Fault(
         "screening: the worst starts go on",
-        "key=lambda i: tried[i].objective)",
-        "key=lambda i: -tried[i].objective)",
+        "key=lambda one: one.solution.objective)",
+        "key=lambda one: -one.solution.objective)",
         "test_screening_keeps_the_lowest_of_each_kind",
     ),
     Fault(
         "phases: the first takes all iterations",
-        "budget = -(-left // ",
-        "budget = -(-left // 1 ** ",
+        "budget = left // (",
+        "budget = left // 1 ** (",
         "test_each_phase_has_its_share_of_the_iterations",
     ),
     Fault(
@@ -531,10 +549,16 @@ FAULTS = [
         "test_the_same_samples_are_drawn_as_centres",
     ),
     Fault(
-        "regrouping: what two clusters have in common counts once, not twice",
-        "quotient(own[:, None] + own + s + s.T, m[:, None] + m)",
-        "quotient(own[:, None] + own + s, m[:, None] + m)",
-        "test_joining_costs_what_is_no_longer_explained",
+        "regrouping: what two clusters have in common counts half",
+        "np.hypot((a - b) / 2, np.maximum(between, 0))",
+        "np.hypot((a - b) / 2, np.maximum(between, 0) / 2)",
+        "test_joining_costs_what_the_best_combination_leaves_out",
+    ),
+    Fault(
+        "regrouping: a sample leaves its cluster at no cost",
+        "entries(gains, target) - loss",
+        "entries(gains, target)",
+        "test_no_exchange_promises_more_than_the_eigenvalues_of_blocks_give",
     ),
     Fault(
         "several kernels: weights are shares, not their fourth power",

@@ -8,17 +8,18 @@ from klsnmf import KLSNMF
 from klsnmf.grams.array import DenseGram
 from klsnmf.models.base import State
 from klsnmf.models.ls_nmf import EXACT, LocalSimilarity
+from klsnmf.solve.loop import solve
 
 from ..naive import klsnmf as naive
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def problem(seed):
+def problem(seed, filled=0.7):
     """A positive semidefinite kernel without negative entries, and clusters that have samples."""
     rng = np.random.default_rng(seed)
     n, k, rank = rng.integers(6, 25), rng.integers(2, 5), rng.integers(1, 30)
-    features = rng.uniform(size=(n, rank)) * (rng.uniform(size=(n, rank)) < 0.7)
+    features = rng.uniform(size=(n, rank)) * (rng.uniform(size=(n, rank)) < filled)
     labels = np.concatenate([np.arange(k), rng.integers(0, k, size=n - k)])
     return rng, features @ features.T, labels, k
 
@@ -50,29 +51,69 @@ def test_the_leading_eigenvectors_of_the_blocks_are_best(seed):
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
-def test_exact_steps_from_W_equal_to_G_never_raise_f(seed):
-    """With G of any column lengths, W = G / n²; and no end is below what its own clusters allow."""
-    _, K, labels, k = problem(seed)
+def test_W_is_G_after_every_step(seed):
+    """Up to the lengths of the columns; and an iteration ends where W is the G before it."""
+    rng, K, labels, k = problem(seed)
     model, G = LocalSimilarity(DenseGram(K), 0.0, EXACT), np.eye(k)[labels]
-    last = np.inf
-    for _ in range(8):
-        squares = (G**2).sum(axis=0)
-        W = G / np.where(squares > 0, squares, 1)
+    W = rng.uniform(size=G.shape)
+    for _ in range(5):
+        s = State(W=W, G=G, KW=K @ W, KG=K @ G)
+        if not G.any(axis=0).all():  # a column begins again
+            break
+        W = model.update_W(s)
+        np.testing.assert_allclose(W, naive.own_W(G), rtol=1e-12)
+        s.W = W
+        (name,) = (known := model.known_products("W", s))
+        np.testing.assert_allclose(known[name], K @ W, atol=1e-12 * np.abs(K @ W).max())
         G = model.update_G(State(W=W, G=G, KW=K @ W, KG=K @ G))
-        f = naive.objective(K, W, G, 0.0)
-        assert f <= last + 1e-9 * np.trace(K)
-        last = f
-    found = np.where(G.any(axis=1), G.argmax(axis=1), 0)
-    _, values = naive.perron(K, found, k)
-    assert last >= (np.trace(K) - values.sum()) / 2 - 1e-9 * np.trace(K)
 
 
-def test_a_fit_ends_where_its_clusters_are_nearly_explained():
-    """What iterations of W leave to be gained is little, and never less than nothing."""
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_exact_steps_end_at_the_leading_eigenvectors_of_their_clusters(seed):
+    """From any start, f = ½(tr K - Σ λ_max(K_cc)), and W = G."""
+    rng, K, _, k = problem(seed, filled=1.0)
+    start = {name: rng.uniform(size=(len(K), k)) for name in "WG"}
+    (end,) = solve([LocalSimilarity(DenseGram(K), 0.0, EXACT)], [start], max_iter=300, tol=0)
+    W, G = end.factors["W"], end.factors["G"]
+    used = G.any(axis=0)
+    np.testing.assert_allclose(W[:, used], naive.own_W(G)[:, used], rtol=1e-4, atol=1e-4 * W.max())
+    _, values = naive.perron(K, end.labels, k)
+    best = (np.trace(K) - values.sum()) / 2
+    assert abs(end.objective - best) <= 1e-6 * np.trace(K)
+
+
+def counted(K):
+    """A Gram that notes how many columns were multiplied."""
+
+    class Counted(DenseGram):
+        columns = 0
+
+        def multiply(self, V, out):
+            self.columns += V.shape[0] * V.shape[2]
+            super().multiply(V, out)
+
+    return Counted(K)
+
+
+def test_an_iteration_takes_one_product():
+    _, K, labels, k = problem(0)
+    columns = []
+    for steps in (3, 8):
+        K_ = counted(K)
+        start = {"W": np.eye(k)[labels], "G": np.eye(k)[labels]}
+        solve([LocalSimilarity(K_, 0.0, EXACT)], [start], max_iter=steps, tol=0)
+        columns.append(K_.columns)
+    assert columns[1] - columns[0] == 5 * k
+
+
+def test_a_fit_ends_where_its_clusters_are_explained():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(centre, 1.0, size=(30, 5)) for centre in (0, 4, 8)])
     model = KLSNMF(3, kernel="rbf", lam=0.0, random_state=0).fit(X)
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (2 * model.radius_**2))
-    _, values = naive.perron(K, model.labels_, 3)
+    G, values = naive.perron(K, model.labels_, 3)
     best = (np.trace(K) - values.sum()) / 2
-    assert best - 1e-9 * best <= model.objective_ <= 1.01 * best
+    assert best - 1e-9 * best <= model.objective_ <= (1 + 1e-5) * best
+    np.testing.assert_allclose(model.G_, G, atol=1e-2)
+    np.testing.assert_allclose(model.W_, model.G_, atol=1e-2)

@@ -110,7 +110,7 @@ class KLSNMF(KernelClusterer):
         "spectral" and "kmeans" are changed, and only if the fit ends with exact steps: solver
         "auto" or "exact", G orthogonal, no graph term.
     max_iter : int, default=500
-        Most iterations of a start. "auto" gives half of them to each of its two phases.
+        Most iterations of a start. "auto" with λ gives half of them to each of its two phases.
     tol : float, default=1e-4
         A fit has converged when its objective changes by less than this share of itself over
         10 iterations. 0 runs ``max_iter`` iterations.
@@ -123,7 +123,7 @@ class KLSNMF(KernelClusterer):
         1 prints what was chosen and why, and a line every ten iterations.
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solve.solution.Progress`; the fit stops
-        where it is when it returns True.
+        where it is when it returns True, after one step with λ if it had not begun with that.
     checkpoint : path or None, default=None
         A file to keep the state of a long fit in, from time to time and when the fit is
         interrupted or fails. The same fit, begun again, goes on from there; at the end the file is
@@ -139,7 +139,8 @@ class KLSNMF(KernelClusterer):
     objective_ : float
     n_iter_ : int
     history_ : dict of arrays, one entry an iteration
-        "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase.
+        "objective", "change_W", "change_G" (Frobenius norms), and "solver", the phase: the solver's
+        name, or for "auto" "exact" without λ and "local" with it.
     strengths_ : ndarray of shape (n_samples,)
         How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
     status_ : {"converged", "exhausted", "collapsed", "stopped"}

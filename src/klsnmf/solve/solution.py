@@ -51,7 +51,7 @@ class Progress:
 
     Attributes
     ----------
-    phase : the solver at work; "auto" has two, one after the other
+    phase : the solver at work; "auto" has two, "exact" without λ and "local" with it
     iteration, max_iter : how far the loop is in this phase
     running, fits : how many fits go on, of how many
     objective : the lowest loss so far of the fits that did not collapse
