@@ -9,7 +9,8 @@ one. FOLDER is the ``src`` of another version, for example of a worktree:
 Rows go to docs/results/objective.csv, one a data set, kind of diffusion, seed and λ; rows that are
 there already are not made again, so it can be stopped and started. Without ``--before`` the rows
 are summed up. λ is 0, and what lam="auto" is in the version before. Both versions must know the
-names of the kinds of diffusion, and make the same K of them. The data sets other than digits are
+names of the kinds of diffusion, and make the same K of them. Rows of "auto" were made by commit
+5c6ff7a: since then a graph is chosen there, and K is another. The data sets other than digits are
 read from the folder that KLSNMF_DATA names; those not there are left out. Seconds are those of one
 thread; the two versions take turns.
 """
@@ -177,7 +178,7 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="the source folder of the version before")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--diffusion", nargs="+", default=["unweighed", "auto"])
+    parser.add_argument("--diffusion", nargs="+", default=["unweighed"])
     options = parser.parse_args()
     if options.before is not None:
         compare(options.before, options.sets, options.seeds, options.diffusion)
