@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from klsnmf.grams.low_rank import lifted_gram
+from klsnmf.grams.lifted import lifted_gram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.walk import walk_on
 

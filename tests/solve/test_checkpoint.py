@@ -114,7 +114,7 @@ FITS = {
 
 
 @pytest.mark.parametrize(("model", "samples"), FITS.values(), ids=FITS.keys())
-@pytest.mark.parametrize("call", [13, 20, 30])
+@pytest.mark.parametrize("call", [13, 20])
 def test_an_interrupted_fit_goes_on_to_the_last_bit(model, samples, call, file):
     expected = clone(model).fit(samples)
     model = clone(model).set_params(checkpoint=file)
@@ -187,7 +187,7 @@ def test_an_interrupt_in_the_middle_of_an_iteration(file, monkeypatch):
     update, calls = LocalSimilarity.update_G, []
 
     def interrupting(self, state):
-        calls.append(None)
+        calls.extend([None] * (self.lam > 0))  # screening and the first phase are at λ = 0
         if len(calls) == 8:
             raise KeyboardInterrupt
         return update(self, state)
@@ -499,7 +499,7 @@ HOSTILE = {
 def second_phase(tmp_path_factory):
     """The bytes of a checkpoint in the second phase of a fit."""
     file = tmp_path_factory.mktemp("checkpoint") / "fit.npz"
-    interrupted(KLSNMF(K, checkpoint=file, **QUICK), X, 30)
+    interrupted(KLSNMF(K, checkpoint=file, **QUICK), X, 20)
     _, text = stored(file)
     assert len(text["entries"]) == 3
     factors = node_at(text, (*FIT_1, "factors"))
