@@ -77,7 +77,9 @@ def test_exact_steps_end_at_the_leading_eigenvectors_of_their_clusters(seed):
     (end,) = solve([LocalSimilarity(DenseGram(K), 0.0, EXACT)], [start], max_iter=300, tol=0)
     W, G = end.factors["W"], end.factors["G"]
     used = G.any(axis=0)
-    np.testing.assert_allclose(W[:, used], naive.own_W(G)[:, used], rtol=1e-4, atol=1e-4 * W.max())
+    if np.linalg.matrix_rank(K) > 1:  # else all clusters explain a sample alike: it goes to and fro
+        close = {"rtol": 1e-4, "atol": 1e-4 * W.max()}
+        np.testing.assert_allclose(W[:, used], naive.own_W(G)[:, used], **close)
     _, values = naive.perron(K, end.labels, k)
     best = (np.trace(K) - values.sum()) / 2
     assert abs(end.objective - best) <= 1e-6 * np.trace(K)
