@@ -57,6 +57,22 @@ def neighbor_indices(
     return found
 
 
+def _indices_for(rows: Array, X: Matrix, m: int) -> NDArray[np.intp]:  # (some,) -> (some, m)
+    """The nearest other samples of some samples, exactly."""
+    with config_context(working_memory=_MEGABYTES):
+        found = (
+            NearestNeighbors(n_neighbors=m + 1).fit(X).kneighbors(X[rows], return_distance=False)
+        )
+    return _without_itself(found, rows)
+
+
+def _without_itself(found: Array, rows: Array) -> NDArray[np.intp]:  # (some, m + 1) -> (some, m)
+    """A sample is its own neighbour, first as a rule; where duplicates hide it, the last goes."""
+    itself = found == rows[:, None]
+    itself[:, -1] |= ~itself.any(axis=1)
+    return np.asarray(found[~itself].reshape(len(found), -1))
+
+
 def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
     """Nearly always the nearest, in a time that grows hardly faster than n."""
     from pynndescent import NNDescent  # an extra, and slow to import
@@ -70,10 +86,7 @@ def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
     if lost.size:
         exact = NearestNeighbors(n_neighbors=m + 1).fit(X)
         found[lost] = exact.kneighbors(X[lost], return_distance=False)
-    # A sample is its own neighbour, first as a rule; where duplicates hide it, the last one goes.
-    itself = found == np.arange(len(found))[:, None]
-    itself[:, -1] |= ~itself.any(axis=1)
-    return np.asarray(found[~itself].reshape(len(found), m))
+    return _without_itself(found, np.arange(len(found)))
 
 
 def nearest(
@@ -88,6 +101,7 @@ def nearest(
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
+    Samples whose neighbours are all equal to them have enough: one is as good as the other.
     ``find`` is another search, given the number of neighbours.
     """
     n, surplus = X.shape[0], SURPLUS
@@ -95,11 +109,12 @@ def nearest(
     found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
     while found.shape[1] < n - 1:
         surplus *= 4
-        rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
+        ties = (d2[:, -1] <= reach_of(d2, n_neighbors)) & (d2[:, -1] > 0)
+        rows = np.flatnonzero(ties)
         if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
             break
-        wider = find(n_neighbors + surplus)
-        sorted_rows, distances = _sorted_exactly(X[rows], X, wider[rows])
+        wider = _indices_for(rows, X, min(n_neighbors + surplus, n - 1))
+        sorted_rows, distances = _sorted_exactly(X[rows], X, wider)
         beyond = ((0, 0), (0, wider.shape[1] - d2.shape[1]))
         found, d2 = np.pad(found, beyond, "edge"), np.pad(d2, beyond, constant_values=np.inf)
         found[rows], d2[rows] = sorted_rows, distances
