@@ -20,6 +20,7 @@ from klsnmf.core.kmeans import how_many_starts, kmeans
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
+from klsnmf.kernels import neighbors
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.neighbors import nearest, neighbor_indices
 from klsnmf.kernels.plan import choose_search, make_plan
@@ -468,3 +469,26 @@ def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
     other, order, back = SparseGram(K).reordered()
     assert (order, back) == (slice(None), slice(None))
     assert other.K is K
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equal_samples_are_searched_once_and_ties_until_none_is_left_out(seed, monkeypatch):
+    """Samples that have enough equal ones need no others; those on a grid tie with many."""
+    searched, search = [], neighbors.nearest_others
+
+    def noted(X, rows, m):
+        searched.append(len(rows))
+        return search(X, rows, m)
+
+    monkeypatch.setattr(neighbors, "nearest_others", noted)
+    rng = np.random.default_rng(seed)
+    equal = np.vstack([np.zeros((300, 3)), 5 + rng.normal(size=(200, 3))])
+    _, d2 = nearest(equal, 10)
+    assert searched == [500]
+    assert (d2[:300] == 0).all()
+    grid = rng.integers(0, 3, size=(400, 6)).astype(float)
+    _, d2 = nearest(grid, 10)
+    truth = np.sort(np.square(grid[:, None] - grid).sum(axis=2), axis=1)[:, 1:]
+    reach = truth[:, 9]
+    assert len(searched) > 2
+    assert_allclose((d2 <= reach[:, None]).sum(axis=1), (truth <= reach[:, None]).sum(axis=1))
