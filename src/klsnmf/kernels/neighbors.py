@@ -22,8 +22,9 @@ from .search import TIE, Rough, nearest_others, sorted_exactly, without_itself
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
 
-#: Neighbours looked at beyond those asked for.
+#: Neighbours looked at beyond those asked for, and pairs of equal samples that are all kept.
 SURPLUS = 8
+_EQUAL = 2**18
 
 
 def how_many_neighbors(n: int, k: int | None) -> int:
@@ -77,7 +78,7 @@ def nearest(
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
-    Samples whose neighbours are all equal to them have enough: one is as good as the other.
+    Where very many samples are equal they have enough: one is as good as the other.
     ``find`` is another search, given the number of neighbours.
     """
     n, surplus = X.shape[0], SURPLUS
@@ -89,8 +90,9 @@ def nearest(
         found, d2 = nearest_others(X, np.arange(n), m)
     while found.shape[1] < n - 1:
         surplus *= 4
-        ties = (d2[:, -1] <= reach_of(d2, n_neighbors)) & (d2[:, -1] > 0)
-        rows = np.flatnonzero(ties)
+        rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
+        if rows.size * (n_neighbors + surplus) > _EQUAL:
+            rows = rows[d2[rows, -1] > 0]
         if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
             break
         sorted_rows, distances = nearest_others(X, rows, min(n_neighbors + surplus, n - 1))
