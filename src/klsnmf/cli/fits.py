@@ -17,7 +17,7 @@ from ..report.findings import notes_of
 from .samples import last_resort, refusal, require_samples
 
 if TYPE_CHECKING:
-    from ..kernels.count import Evidence
+    from ..estimators.levels import Evidence
 
 #: Warnings to developers, and those whose facts are read from the fit itself: what a fit of ours
 #: warns of is in its notes, and what one of scikit-learn does can be seen from its labels.
@@ -100,12 +100,10 @@ def facts(evidence: Evidence | None) -> dict[str, Any] | None:
     """The evidence for the number of clusters, for result.json."""
     if evidence is None:
         return None
-    stability = dict(zip(evidence.candidates.tolist(), evidence.stability.tolist(), strict=True))
-    found = stability.get(evidence.chosen)
     return {
         "chosen": int(evidence.chosen),
         "clear": evidence.clear,
         "verdict": evidence.verdict,
-        "stability": None if found is None else round(found, 4),
-        "next_best": evidence.rival,
+        "best": list(evidence.best),
+        "levels": list(evidence.levels),
     }

@@ -28,15 +28,18 @@ from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
-from ..kernels.count import Evidence, gather
+from ..kernels.graphs import NeighborGraph
 from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
+from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
+from ..solve.count import Directions, Evidence, count
 from ..solve.doubt import doubts_of
+from ..solve.levels import level_of
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -52,7 +55,8 @@ from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength
-from .notes import Collapsed, FewerClusters, InDoubt, NotConverged, Note
+from .levels import Profile
+from .notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
 from .validate import as_numbers, check_start, noted_names
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -117,6 +121,29 @@ class Samples:
     names: dict[str, Any]  # what scikit-learn notes of X
 
 
+@dataclass(frozen=True)
+class Counted:
+    """How the number of clusters was found: the evidence, and what it was seen in."""
+
+    evidence: Evidence
+    slow: Directions
+    graph: NeighborGraph | None = None
+
+    def profile(self, labels: Labels, random_state: Any) -> Profile:
+        """The levels; that of the chosen number has the labels of the fit."""
+        rng, chosen = check_random_state(random_state), self.evidence.chosen
+        return Profile(
+            tuple(
+                level_of(
+                    *(self.evidence, self.slow, self.graph, k, rng),
+                    labels=labels if k == chosen else None,
+                )
+                for k in self.evidence.levels
+            ),
+            self.evidence,
+        )
+
+
 class KernelClusterer(Clusterer):
     """Clusters known by W and the similarity of the samples of the fit."""
 
@@ -140,7 +167,7 @@ class KernelClusterer(Clusterer):
         setup = setups[0]
         samples = self._samples(setup, X)
         with journal_of(estimators, samples.X, setup.checkpoint) as journal:
-            k, evidence = self._count(setup, samples)
+            k, counted = self._count(setup, samples)
             local = any(each.lam != 0 for each in setups)
             for_starts = self._for_starts(setup, samples)
             choice = self._choice(setup, samples, for_starts, k)
@@ -162,7 +189,6 @@ class KernelClusterer(Clusterer):
             "n_clusters_": k,
             "kernel_weights_": like(weights, samples.X),
             "row_norm_": samples.row_norm,
-            **({} if evidence is None else {"n_clusters_evidence_": evidence}),
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
@@ -170,6 +196,10 @@ class KernelClusterer(Clusterer):
             attributes = estimator._attributes(setup, samples, view, lam, solution)
             if choice is not None and not solution.collapsed:
                 notes += _doubts(choice.walk, attributes["labels_"])
+            if counted is not None:
+                profile = counted.profile(to_host(attributes["labels_"]), self.random_state)
+                attributes |= {"n_clusters_evidence_": counted.evidence, "levels_": profile}
+                notes += () if counted.evidence.clear else (NotClear.of(counted.evidence),)
             results.append(Result({**shared, **attributes}, notes))
         return results
 
@@ -184,19 +214,25 @@ class KernelClusterer(Clusterer):
         scaled = _scaled(setup, X, row_norm, unit)
         return Samples(X, scaled, row_norm, unit, settings, noted_names(seen))
 
-    def _count(self, setup: Setup, samples: Samples) -> tuple[int, Evidence | None]:
-        """The number of clusters, and the evidence for it if it was not given."""
-        evidence = self._weigh(setup, samples) if self.n_clusters == "auto" else None
-        k = int(self.n_clusters) if evidence is None else evidence.chosen
+    def _count(self, setup: Setup, samples: Samples) -> tuple[int, Counted | None]:
+        """The number of clusters, and how it was found if it was not given."""
+        counted = self._counted(samples) if self.n_clusters == "auto" else None
+        k = int(self.n_clusters) if counted is None else counted.evidence.chosen
         n = samples.X.shape[0]
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
-        return k, evidence
+        return k, counted
 
-    def _weigh(self, setup: Setup, samples: Samples) -> Evidence:
+    def _counted(self, samples: Samples) -> Counted:
+        rng, settings = check_random_state(self.random_state), samples.settings
+        graphs = settings.graphs(samples.scaled, 2) if samples.X.shape[0] > 1 else None
+        if graphs is not None:
+            graph = graphs.graph(graphs.numbers.usual)
+            return Counted(*count(graph.K, graph.q, rng), graph)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
-        views = samples.settings.views(samples.scaled, samples.unit, None, local=False)
-        return gather(evenly_mixed(views), check_random_state(self.random_state))
+        views = settings.views(samples.scaled, samples.unit, None, local=False)
+        q = how_many_neighbors(samples.X.shape[0], 2)
+        return Counted(*count(evenly_mixed(views), q, rng))
 
     def _for_starts(self, setup: Setup, samples: Samples) -> Matrix | None:
         """The samples that k-means and the search for graph neighbours see, on the host."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from ..core.spellings import warn_of_old_spellings
 from ..kernels.build import KernelSettings
-from ..kernels.count import Evidence
 from ..solve.solution import Callback
 from .by_kernel import KernelClusterer, Setup
+from .levels import Evidence, Profile
+from .notes import FitWarning
 
 
 @dataclass(eq=False, repr=False)
@@ -28,9 +30,9 @@ class KLSNMF(KernelClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        "auto" looks for a gap between the eigenvalues of the kernel matrix, and for clusters that
-        parts of the samples show too. See ``n_clusters_evidence_``; clusters in the shape of
-        long thin curves have no such gap.
+        "auto" looks for the number of clusters that a walk from neighbour to neighbour sees for
+        long and clearly (see :doc:`levels`). ``n_clusters_evidence_`` tells what speaks for it, and
+        ``levels_`` which other numbers do; a warning says when it does not stand out.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
         would be better off in no cluster, or 0 if even that is too much (see ``lam_``).
@@ -162,8 +164,11 @@ class KLSNMF(KernelClusterer):
         The weights of the kernels; they sum to 1. A kernel weighs the more the better the clusters
         explain its variance, compared with the best that as many clusters could do.
     n_clusters_ : int
-    n_clusters_evidence_ : :class:`klsnmf.kernels.count.Evidence`
+    n_clusters_evidence_ : :class:`klsnmf.solve.count.Evidence`
         What speaks for each number of clusters, with ``n_clusters="auto"``.
+    levels_ : :class:`klsnmf.estimators.levels.Profile`
+        The numbers of clusters that persist, with ``n_clusters="auto"``. That which was taken has
+        the labels of the fit, the others those of a quick look; :func:`klsnmf.levels` fits all.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -312,10 +317,35 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
 
     Returns
     -------
-    :class:`klsnmf.kernels.count.Evidence`
+    :class:`klsnmf.solve.count.Evidence`
     """
     estimator = KLSNMF("auto", **params)
     estimator._validate_params()
     warn_of_old_spellings(estimator)
     setup = estimator._setup()
-    return estimator._weigh(setup, estimator._samples(setup, X))
+    return estimator._counted(estimator._samples(setup, X)).evidence
+
+
+def levels(X: Any, **params: Any) -> Profile:
+    """The numbers of clusters at which samples form clusters, and the clusters at each.
+
+    The levels are those that a fit with ``n_clusters="auto"`` finds. Each is then fitted in full,
+    so its labels are those of ``KLSNMF(k, **params).fit(X)``.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    **params : parameters of :class:`KLSNMF`: kernel, row_norm, random_state, ...
+
+    Returns
+    -------
+    :class:`klsnmf.estimators.levels.Profile`
+    """
+    with warnings.catch_warnings():
+        # What is not clear is what one asks for here.
+        warnings.filterwarnings("ignore", category=FitWarning)
+        profile = KLSNMF("auto", **params).fit(X).levels_
+        fitted = (KLSNMF(one.n_clusters, **params).fit(X) for one in profile)
+        each = zip(profile, fitted, strict=True)
+        found = tuple(replace(one, labels=model.labels_) for one, model in each)
+    return replace(profile, levels=found)

@@ -1,0 +1,117 @@
+"""The levels at which samples form clusters, for looking at and for plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.types import Labels
+from ..solve.count import Evidence
+from ..solve.levels import Level, Tree, tree_of
+
+__all__ = ["Evidence", "Level", "Profile", "Tree"]
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """Numbers of clusters that persist, best first, and how they make up each other.
+
+    Attributes
+    ----------
+    levels : tuple of :class:`klsnmf.solve.levels.Level`
+        The first is the number that is taken where none is given, then the others, best first.
+    evidence : :class:`klsnmf.solve.count.Evidence`
+        What speaks for each number of clusters.
+    """
+
+    levels: tuple[Level, ...]
+    evidence: Evidence
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self.levels)
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __getitem__(self, place: int) -> Level:
+        return self.levels[place]
+
+    @property
+    def n_clusters(self) -> tuple[int, ...]:
+        """The number of clusters of each level."""
+        return tuple(level.n_clusters for level in self.levels)
+
+    def labels(self, n_clusters: int) -> Labels:
+        """The labels at the level with so many clusters."""
+        for level in self.levels:
+            if level.n_clusters == n_clusters:
+                return level.labels
+        numbers = ", ".join(map(str, self.n_clusters))
+        raise ValueError(f"n_clusters={n_clusters} is no level; the levels are {numbers}.")
+
+    @property
+    def tree(self) -> Tree:
+        """Which clusters of each level make up which of the next coarser one."""
+        return tree_of({level.n_clusters: level.labels for level in self.levels})
+
+    def plot_tree(self, ax: Any = None) -> Any:
+        """Draw the tree of levels, a row of circles a level; returns the axes of matplotlib."""
+        ax = ax or _axes()
+        tree = self.tree
+        places = positions(tree)
+        most = len(self.levels[0].labels)
+        for row, k in enumerate(tree.n_clusters):
+            sizes = np.bincount(self.labels(k), minlength=k)
+            for c, parent in enumerate(tree.parents[row - 1]) if row else ():
+                x = places[row - 1][parent], places[row][c]
+                ax.plot(x, (1 - row, -row), color="0.7", lw=0.5 + 4 * sizes[c] / most, zorder=1)
+            area = 30 + 900 * sizes / most
+            ax.scatter(places[row], np.full(k, -row), s=area, zorder=2)
+        ax.set_yticks([-row for row in range(len(tree.n_clusters))])
+        ax.set_yticklabels([str(k) for k in tree.n_clusters])
+        ax.set_xticks([])
+        ax.set_ylabel("clusters")
+        return ax
+
+    def plot_evidence(self, ax: Any = None) -> Any:
+        """Draw the score of each number of clusters; returns the axes of matplotlib."""
+        ax = ax or _axes()
+        numbers, score = self.evidence.candidates, self.evidence.score
+        marked = np.isin(numbers, self.n_clusters)
+        ax.bar(numbers, score, color=np.where(marked, "C0", "0.8"))
+        ax.set_xlabel("clusters")
+        ax.set_ylabel("score")
+        return ax
+
+    def __repr__(self) -> str:
+        lines = ["clusters  score  persistence  clarity  stability   cut"]
+        for one in self.levels:
+            values = one.score, one.persistence, one.clarity, one.stability, one.cut
+            lines.append(
+                "{:8d}  {:5.2f}  {:11.2f}  {:7.2f}  {:9.2f}  {:4.2f}".format(
+                    one.n_clusters, *values
+                )
+            )
+        return "\n".join([self.evidence.verdict, *lines])
+
+
+def positions(tree: Tree) -> list[Any]:
+    """Where clusters stand in the rows of a drawing, from 0 to 1: below their parents, in order."""
+    rows = [np.arange(tree.n_clusters[0], dtype=float)]
+    for parents in tree.parents:
+        order = np.argsort(rows[-1][parents], kind="stable")
+        place = np.empty(len(parents))
+        place[order] = np.arange(len(parents))
+        rows.append(place)
+    return [(row + 0.5) / len(row) for row in rows]
+
+
+def _axes() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib: pip install matplotlib.") from error
+    return plt.subplots()[1]
