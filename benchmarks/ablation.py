@@ -35,9 +35,8 @@ from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.core.kmeans import how_many_starts
 from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.mix import within_clusters
 from klsnmf.kernels.inputs import unit_rows
-from klsnmf.kernels.mix import Mixture
+from klsnmf.kernels.mix import Mixture, within_clusters
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.solve.solution import factors_of_labels

@@ -230,8 +230,7 @@ def test_doubts_about_the_number_of_clusters(samples):
     shown, error = run("cluster", "mine.npy")
     evidence = summary()["evidence"]
     assert (evidence["chosen"], evidence["clear"]) == (K, True)
-    assert evidence["stability"] >= 0.9
-    assert evidence["next_best"] != K
+    assert evidence["levels"][0] == evidence["best"][0] == K
     assert evidence["verdict"] in shown
     assert "stand out" not in error
     run("cluster", "mine.npy", "-k", K)
@@ -240,11 +239,11 @@ def test_doubts_about_the_number_of_clusters(samples):
 
 @pytest.mark.parametrize("method", ["kls-nmf", "kmeans"])
 def test_a_number_of_clusters_that_does_not_stand_out(method, monkeypatch):
-    monkeypatch.setattr("klsnmf.kernels.count.STABLE", 2.0)  # so that nothing is clear
+    monkeypatch.setattr("klsnmf.kernels.count.CLEAR", 1e9)  # so that nothing is clear
     np.save("mine.npy", blobs(N, K, P, seed=0)[0])
     _, error = run("cluster", "mine.npy", "--method", method)
-    assert "Note: 3 clusters score best, but they do not stand out" in error
-    assert "give the number of clusters: -k NUMBER." in error
+    assert "fit best, but they do not stand out" in error
+    assert "Give another number with -k NUMBER." in error
     assert summary()["evidence"]["clear"] is False
     assert "do not stand out" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
     found = json.loads(run("compare", "mine.npy", "--methods", method, "--json")[0])

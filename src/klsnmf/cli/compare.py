@@ -16,7 +16,7 @@ from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..io.table import Table
-    from ..estimators.levels import Evidence
+    from ..kernels.count import Evidence
 
 #: The methods that are compared when none is named: one of each kind.
 _USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")

@@ -17,7 +17,7 @@ from ..report.findings import notes_of
 from .samples import last_resort, refusal, require_samples
 
 if TYPE_CHECKING:
-    from ..estimators.levels import Evidence
+    from ..kernels.count import Evidence
 
 #: Warnings to developers, and those whose facts are read from the fit itself: what a fit of ours
 #: warns of is in its notes, and what one of scikit-learn does can be seen from its labels.

@@ -28,7 +28,6 @@ from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
-from ..kernels.graphs import NeighborGraph
 from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
@@ -37,9 +36,8 @@ from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
-from ..solve.count import Directions, Evidence, count
 from ..solve.doubt import doubts_of
-from ..solve.levels import level_of
+from ..solve.levels import Counted, count
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -55,7 +53,6 @@ from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength
-from .levels import Profile
 from .notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
 from .validate import as_numbers, check_start, noted_names
 
@@ -121,29 +118,6 @@ class Samples:
     names: dict[str, Any]  # what scikit-learn notes of X
 
 
-@dataclass(frozen=True)
-class Counted:
-    """How the number of clusters was found: the evidence, and what it was seen in."""
-
-    evidence: Evidence
-    slow: Directions
-    graph: NeighborGraph | None = None
-
-    def profile(self, labels: Labels, random_state: Any) -> Profile:
-        """The levels; that of the chosen number has the labels of the fit."""
-        rng, chosen = check_random_state(random_state), self.evidence.chosen
-        return Profile(
-            tuple(
-                level_of(
-                    *(self.evidence, self.slow, self.graph, k, rng),
-                    labels=labels if k == chosen else None,
-                )
-                for k in self.evidence.levels
-            ),
-            self.evidence,
-        )
-
-
 class KernelClusterer(Clusterer):
     """Clusters known by W and the similarity of the samples of the fit."""
 
@@ -197,7 +171,8 @@ class KernelClusterer(Clusterer):
             if choice is not None and not solution.collapsed:
                 notes += _doubts(choice.walk, attributes["labels_"])
             if counted is not None:
-                profile = counted.profile(to_host(attributes["labels_"]), self.random_state)
+                known = to_host(attributes["labels_"])
+                profile = counted.profile(known, for_starts)
                 attributes |= {"n_clusters_evidence_": counted.evidence, "levels_": profile}
                 notes += () if counted.evidence.clear else (NotClear.of(counted.evidence),)
             results.append(Result({**shared, **attributes}, notes))
@@ -228,11 +203,11 @@ class KernelClusterer(Clusterer):
         graphs = settings.graphs(samples.scaled, 2) if samples.X.shape[0] > 1 else None
         if graphs is not None:
             graph = graphs.graph(graphs.numbers.usual)
-            return Counted(*count(graph.K, graph.q, rng), graph)
+            return count(graph.K, graph.q, rng, graph)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         views = settings.views(samples.scaled, samples.unit, None, local=False)
         q = how_many_neighbors(samples.X.shape[0], 2)
-        return Counted(*count(evenly_mixed(views), q, rng))
+        return count(evenly_mixed(views), q, rng)
 
     def _for_starts(self, setup: Setup, samples: Samples) -> Matrix | None:
         """The samples that k-means and the search for graph neighbours see, on the host."""

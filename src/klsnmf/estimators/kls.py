@@ -10,9 +10,10 @@ from typing import Any
 
 from ..core.spellings import warn_of_old_spellings
 from ..kernels.build import KernelSettings
+from ..kernels.count import Evidence
+from ..kernels.levels import Profile
 from ..solve.solution import Callback
 from .by_kernel import KernelClusterer, Setup
-from .levels import Evidence, Profile
 from .notes import FitWarning
 
 
@@ -164,9 +165,9 @@ class KLSNMF(KernelClusterer):
         The weights of the kernels; they sum to 1. A kernel weighs the more the better the clusters
         explain its variance, compared with the best that as many clusters could do.
     n_clusters_ : int
-    n_clusters_evidence_ : :class:`klsnmf.solve.count.Evidence`
+    n_clusters_evidence_ : :class:`klsnmf.kernels.count.Evidence`
         What speaks for each number of clusters, with ``n_clusters="auto"``.
-    levels_ : :class:`klsnmf.estimators.levels.Profile`
+    levels_ : :class:`klsnmf.kernels.levels.Profile`
         The numbers of clusters that persist, with ``n_clusters="auto"``. That which was taken has
         the labels of the fit, the others those of a quick look; :func:`klsnmf.levels` fits all.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
@@ -317,7 +318,7 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
 
     Returns
     -------
-    :class:`klsnmf.solve.count.Evidence`
+    :class:`klsnmf.kernels.count.Evidence`
     """
     estimator = KLSNMF("auto", **params)
     estimator._validate_params()
@@ -330,7 +331,8 @@ def levels(X: Any, **params: Any) -> Profile:
     """The numbers of clusters at which samples form clusters, and the clusters at each.
 
     The levels are those that a fit with ``n_clusters="auto"`` finds. Each is then fitted in full,
-    so its labels are those of ``KLSNMF(k, **params).fit(X)``.
+    so its labels are those of ``KLSNMF(k, **params).fit(X)``. Only where a level joins separate
+    pieces, which no graph of neighbours tells of, its clusters are joined from the finer level.
 
     Parameters
     ----------
@@ -339,13 +341,16 @@ def levels(X: Any, **params: Any) -> Profile:
 
     Returns
     -------
-    :class:`klsnmf.estimators.levels.Profile`
+    :class:`klsnmf.kernels.levels.Profile`
     """
     with warnings.catch_warnings():
         # What is not clear is what one asks for here.
         warnings.filterwarnings("ignore", category=FitWarning)
         profile = KLSNMF("auto", **params).fit(X).levels_
-        fitted = (KLSNMF(one.n_clusters, **params).fit(X) for one in profile)
-        each = zip(profile, fitted, strict=True)
-        found = tuple(replace(one, labels=model.labels_) for one, model in each)
+        found = tuple(
+            one
+            if one.joined
+            else replace(one, labels=KLSNMF(one.n_clusters, **params).fit(X).labels_)
+            for one in profile
+        )
     return replace(profile, levels=found)

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solve.count import Evidence
+from ..kernels.count import Evidence
 from ..solve.loop import PATIENCE
 from ..solve.solution import Doubts, Solution, Status, Trouble
 

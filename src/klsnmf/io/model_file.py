@@ -28,15 +28,15 @@ from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.levels import Level, Profile
 from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
 from ..kernels import similarity
+from ..kernels.count import Evidence
+from ..kernels.levels import Level, Profile
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
-from ..solve.count import Evidence
 from ..solve.solution import Doubts, Trouble
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.

@@ -1,7 +1,6 @@
-"""Levels: numbers of clusters that persist, their clusters, and how the finer make up the coarser.
+"""Slow directions of a walk: how many clusters they tell, and the clusters at each level.
 
-All come from the slow directions that the number of clusters was found by: no other eigenvectors
-are computed.
+What is seen is judged in :mod:`klsnmf.kernels.count`. One set of eigenvectors serves it all.
 """
 
 from __future__ import annotations
@@ -10,121 +9,223 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
 
-from ..core.kmeans import draw_seed
-from ..core.types import Array, Labels
-from ..grams.walk import Walk
+from ..core.kmeans import draw_seed, kmeans
+from ..core.types import Array, Labels, Matrix
+from ..core.work import steps, threads_for
+from ..grams.base import Gram
+from ..grams.sparse import SparseGram
+from ..grams.spectral import Spectrum, leading_eigenvectors, spectrum_of
+from ..grams.walk import Walk, sums_over_clusters
+from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
 from ..kernels.graphs import NeighborGraph
+from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
 from .choose import RULE, Asked, weighed
-from .count import Directions, Evidence, clusters_along
+from .perron import settled
+
+#: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
+#: at least so many samples on average.
+_FIRST = 40
+_MOST = 160
+_SMALLEST = 4
+
+#: Slow directions are compared on this many samples.
+_ASKED = 1500
 
 #: Stability: parts of the samples, and how many of them a part has at most.
 _PARTS = 4
 _PART = 1000
+
+#: Pieces are joined to a level where those that are joined next are this much farther apart.
+_FARTHER = 2.0
 
 #: Starts of the clusters of a level.
 _TRIES = 1
 
 
 @dataclass(frozen=True)
-class Level:
-    """A number of clusters, and what speaks for it.
+class Directions:
+    """The slow directions of a walk among samples."""
 
-    Attributes
-    ----------
-    n_clusters : int
-    labels : ndarray of shape (n_samples,)
-    score, persistence, clarity : float
-        As in the evidence for numbers of clusters.
-    stability : float
-        Mean adjusted Rand index of clusters found from different parts of the samples.
-    cut : float
-        The share of walks that leave their clusters before detail is forgotten; nan without a
-        graph.
-    """
+    values: Array  # (m,), eigenvalues of S, descending
+    U: Array  # (n, m)
+    shares: Array  # (n,), of the time that a walk spends with each sample
+    spectrum: Spectrum | None = None  # the same with more, where K is a graph
 
-    n_clusters: int
-    labels: Labels
-    score: float
-    persistence: float
-    clarity: float
-    stability: float
-    cut: float
+    @property
+    def n(self) -> int:
+        return len(self.U)
 
 
 @dataclass(frozen=True)
-class Tree:
-    """Which clusters of each level make up which of the next coarser one.
+class Seen:
+    """What is seen of k clusters in k directions, for some numbers k."""
 
-    Attributes
-    ----------
-    n_clusters : tuple of int
-        The levels, from the coarsest to the finest.
-    parents : tuple of arrays
-        For each level but the coarsest, and each of its clusters, the cluster of the level before
-        that most of its samples are in.
-    shares : tuple of arrays
-        The share of its samples that are.
+    persistence: Array  # (m,)
+    explained: Array  # (m,)
+    n_found: Array  # (m,), clusters of more samples than a neighbourhood
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How the number of clusters was found: the evidence, and what it was seen in."""
+
+    evidence: Evidence
+    slow: Directions
+    graph: NeighborGraph | None
+    rng: np.random.RandomState
+
+    def profile(self, labels: Labels, X: Matrix | None = None) -> Profile:
+        """The levels; that of the chosen number has these labels.
+
+        No walk leads from one separate piece to another, and none sees which are nearer. So where
+        clusters are pieces, the samples X tell which of them make up coarser ones.
+        """
+        chosen = self.evidence.chosen
+        known = {chosen: labels}
+        levels = [self._level(k, known.get(k)) for k in self.evidence.levels]
+        if X is not None and levels[0].cut < RULE.separate:
+            levels += joined_levels(X, labels, chosen)
+        best = sorted(levels[1:], key=lambda level: -level.score)
+        return Profile((levels[0], *best), self.evidence)
+
+    def _level(self, k: int, labels: Labels | None) -> Level:
+        slow, of = self.slow, self.evidence.of
+        walk = None if slow.spectrum is None or k < 2 else Walk(slow.spectrum, k)
+        if labels is None:
+            labels = self._labels(walk, k)
+        cut = np.nan if walk is None else walk.lost(labels)
+        stability = _stability(slow, k, self.rng)
+        told = of(k, "score"), of(k, "persistence"), of(k, "clarity")
+        return Level(k, labels, *told, stability, cut)
+
+    def _labels(self, walk: Walk | None, k: int) -> Labels:
+        """k clusters along the slow directions, even or free as a fit would take them."""
+        if walk is None or self.graph is None:
+            return clusters_along(self.slow, k, np.arange(self.slow.n), draw_seed(self.rng))
+        asked = Asked(self.graph, walk, self.rng, _TRIES, exchange=False)
+        even, free = asked.answer([], even=True), asked.answer([], even=False)
+        better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(self.slow.n, k))
+        return numbered((free if better else even).labels)
+
+
+def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), (n,)
+    """Coarser levels of separate clusters, by the distances of their means.
+
+    A level is there if the clusters that are joined next are much farther apart than those that
+    were joined last. A walk takes a time that goes with the square of the distance.
     """
+    if k < 3:
+        return []
+    M = sums_over_clusters(labels, k)
+    sums = M @ X
+    means = np.asarray(sums.toarray() if issparse(sums) else sums) / M.sum(axis=1)[:, None]
+    links = linkage(means, "average")
+    found = []
+    for c in range(2, k):
+        last, next_one = links[k - c - 1, 2], links[k - c, 2]
+        if next_one > _FARTHER * last:
+            time = 2 * float(np.log(next_one / max(last, np.finfo(float).tiny)))
+            score = float(np.sqrt(time) * (c - 1) ** 0.75)
+            joined = numbered(fcluster(links, c, "maxclust")[labels])
+            found.append(Level(c, joined, score, time, 1.0, 1.0, 0.0, joined=True))
+    return found
 
-    n_clusters: tuple[int, ...]
-    parents: tuple[Array, ...]
-    shares: tuple[Array, ...]
+
+def numbered(labels: Labels) -> Labels:
+    """Clusters numbered as they appear, as those of a fit are."""
+    _, first, each = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.empty(len(first), np.intp)
+    order[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(order[each])
 
 
-def tree_of(labels: dict[int, Labels]) -> Tree:
-    """From the labels of each level."""
-    numbers = sorted(labels)
-    parents, shares = [], []
-    for coarse, fine in zip(numbers, numbers[1:], strict=False):
-        both = np.zeros((fine, coarse))
-        np.add.at(both, (labels[fine], labels[coarse]), 1)
-        parents.append(both.argmax(axis=1))
-        shares.append(both.max(axis=1) / np.maximum(both.sum(axis=1), 1))
-    return Tree(tuple(numbers), tuple(parents), tuple(shares))
+def count(
+    K: Gram, q: int, rng: np.random.RandomState, graph: NeighborGraph | None = None
+) -> Counted:
+    """The evidence in a graph of q neighbours, or in another kernel matrix."""
+    n = K.shape[0]
+    limit = max(1, n // _SMALLEST)
+    most = min(_FIRST, limit)
+    while True:
+        slow = slow_directions(K, min(most + 1, n), rng)
+        found = evidence_of(slow, q, rng)
+        ends = 1 - slow.values[-1] > KNOWN_TO and 1.5 * found.chosen < most
+        if ends or most >= min(limit, _MOST):
+            return Counted(found, slow, graph, rng)
+        most = min(2 * most, limit, _MOST)
 
 
-def level_of(
-    evidence: Evidence,
-    slow: Directions,
-    graph: NeighborGraph | None,
-    k: int,
-    rng: np.random.RandomState,
-    labels: Labels | None = None,
-) -> Level:
-    """k clusters, those that are given or those along the slow directions."""
-    walk = None if slow.spectrum is None or k < 2 else Walk(slow.spectrum, k)
-    if labels is None:
-        labels = _labels(slow, walk, graph, k, rng)
-    cut = np.nan if walk is None else walk.lost(labels)
-    return Level(
-        k,
-        labels,
-        evidence.of(k, "score"),
-        evidence.of(k, "persistence"),
-        evidence.of(k, "clarity"),
-        _stability(slow, k, rng),
-        cut,
+def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
+    if isinstance(K, SparseGram) and K.nonnegative:
+        spectrum = spectrum_of(K, m)
+        values, U, degrees = spectrum.values[:m], spectrum.U[:, :m], spectrum.degrees
+    else:
+        spectrum = None
+        with threads_for(K.flops * m):
+            values, U = leading_eigenvectors(K, m, rng)
+        degrees = np.abs(K.dot(np.ones((K.shape[0], 1), K.dtype))[:, 0])
+    degrees = np.asarray(degrees, np.float64)
+    shares = degrees / max(float(degrees.sum()), np.finfo(float).tiny)
+    return Directions(np.clip(values.astype(np.float64), 0, 1), U, shares, spectrum)
+
+
+def evidence_of(slow: Directions, q: int, rng: np.random.RandomState) -> Evidence:
+    values, n = slow.values, slow.n
+    numbers = np.arange(2, max(2, len(values)))
+    seen = look(slow, numbers, rng)
+    chance = by_chance(values, numbers, n, q)
+    score = scores(seen.persistence, seen.explained, chance, numbers)
+    score = np.where(seen.n_found >= 2, score, 0.0)
+    # Several directions may lead to the same number of clusters, where others are specks.
+    order = np.lexsort((-score, seen.n_found))
+    order = order[seen.n_found[order] >= 2]
+    candidates, first = np.unique(seen.n_found[order], return_index=True)
+    kept = order[first]
+    return Evidence(
+        candidates,
+        seen.persistence[kept],
+        seen.explained[kept],
+        chance[kept],
+        score[kept],
+        values,
+        chosen_of(candidates, score[kept]),
     )
 
 
-def _labels(
-    slow: Directions,
-    walk: Walk | None,
-    graph: NeighborGraph | None,
-    k: int,
-    rng: np.random.RandomState,
-) -> Labels:
-    if k < 2:
-        return np.zeros(slow.n, np.intp)
-    if walk is None or graph is None:
-        return clusters_along(slow, k, np.arange(slow.n), draw_seed(rng))
-    asked = Asked(graph, walk, rng, _TRIES)
-    even, free = asked.answer([], even=True), asked.answer([], even=False)
-    better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(slow.n, k))
-    return (free if better else even).labels
+def look(slow: Directions, numbers: Array, rng: np.random.RandomState) -> Seen:
+    """What k slow directions say, for each number k."""
+    n, rates = slow.n, np.maximum(1 - slow.values, 0)
+    rates += max(KNOWN_TO, 1 / n**2)
+    explained, n_found = np.zeros(len(numbers)), np.ones(len(numbers), int)
+    some = rng.permutation(n)[:_ASKED]
+    for place, k in enumerate(steps(numbers, "numbers of clusters")):
+        labels = clusters_along(slow, int(k), some, draw_seed(rng))
+        explained[place] = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
+        n_found[place] = (np.bincount(labels) > how_many_neighbors(n, int(k))).sum()
+    return Seen(np.log(rates[numbers] / rates[numbers - 1]), explained, n_found)
+
+
+def clusters_along(slow: Directions, k: int, some: Array, seed: int) -> Labels:  # (few,) -> (n,)
+    """k clusters along k slow directions, found among some samples, of all of them."""
+    F = np.ascontiguousarray(slow.U[some, :k])
+    begin: Labels = kmeans(normalize(F), k, seed).labels_
+    prototypes = settled(F, begin, k).prototypes
+    return np.asarray((slow.U[:, :k] @ prototypes.T).argmax(axis=1))
+
+
+def explained_by(labels: Array, U: Array, root: Array) -> float:  # (n,), (n, k), (n,)
+    """The share of the variance of k directions, but the constant one, that k clusters explain."""
+    k = U.shape[1]
+    M = sums_over_clusters(labels, k)
+    sums, weights = M @ (root[:, None] * U), M @ root**2
+    whole = (np.square(sums).sum(axis=1) / np.maximum(weights, np.finfo(float).tiny)).sum()
+    return float((whole - 1) / (k - 1))
 
 
 def _stability(slow: Directions, k: int, rng: np.random.RandomState) -> float:

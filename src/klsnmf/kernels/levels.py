@@ -1,18 +1,77 @@
-"""The levels at which samples form clusters, for looking at and for plots."""
+"""The levels at which samples form clusters: data, and drawings of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..core.types import Labels
-from ..solve.count import Evidence
-from ..solve.levels import Level, Tree, tree_of
+from ..core.types import Array, Labels
+from .count import Evidence
 
-__all__ = ["Evidence", "Level", "Profile", "Tree"]
+
+@dataclass(frozen=True)
+class Level:
+    """A number of clusters, and what speaks for it.
+
+    Attributes
+    ----------
+    n_clusters : int
+    labels : ndarray of shape (n_samples,)
+    score, persistence, clarity : float
+        As in the evidence for numbers of clusters.
+    stability : float
+        Mean adjusted Rand index of clusters found from different parts of the samples.
+    cut : float
+        The share of walks that leave their clusters before detail is forgotten; nan without a
+        graph.
+    joined : bool
+        Whether separate clusters of a finer level are joined here, by the distances of their means.
+    """
+
+    n_clusters: int
+    labels: Labels
+    score: float
+    persistence: float
+    clarity: float
+    stability: float
+    cut: float
+    joined: bool = False
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Which clusters of each level make up which of the next coarser one.
+
+    Attributes
+    ----------
+    n_clusters : tuple of int
+        The levels, from the coarsest to the finest.
+    parents : tuple of arrays
+        For each level but the coarsest, and each of its clusters, the cluster of the level before
+        that most of its samples are in.
+    shares : tuple of arrays
+        The share of its samples that are.
+    """
+
+    n_clusters: tuple[int, ...]
+    parents: tuple[Array, ...]
+    shares: tuple[Array, ...]
+
+
+def tree_of(labels: dict[int, Labels]) -> Tree:
+    """From the labels of each level."""
+    numbers = sorted(labels)
+    parents, shares = [], []
+    for coarse, fine in pairwise(numbers):
+        both = np.zeros((fine, coarse))
+        np.add.at(both, (labels[fine], labels[coarse]), 1)
+        parents.append(both.argmax(axis=1))
+        shares.append(both.max(axis=1) / np.maximum(both.sum(axis=1), 1))
+    return Tree(tuple(numbers), tuple(parents), tuple(shares))
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,9 +80,9 @@ class Profile:
 
     Attributes
     ----------
-    levels : tuple of :class:`klsnmf.solve.levels.Level`
+    levels : tuple of :class:`klsnmf.kernels.levels.Level`
         The first is the number that is taken where none is given, then the others, best first.
-    evidence : :class:`klsnmf.solve.count.Evidence`
+    evidence : :class:`klsnmf.kernels.count.Evidence`
         What speaks for each number of clusters.
     """
 

@@ -24,30 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from ..core.kmeans import draw_seed, kmeans
-from ..core.types import Array, Labels
-from ..core.work import steps, threads_for
-from ..grams.base import Gram
-from ..grams.sparse import SparseGram
-from ..grams.spectral import Spectrum, leading_eigenvectors, spectrum_of
-from ..grams.walk import sums_over_clusters
-from ..kernels.neighbors import how_many_neighbors
-from .perron import settled
-
-#: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
-#: at least so many samples on average.
-_FIRST = 40
-_MOST = 160
-_SMALLEST = 4
-
-#: Slow directions are compared on this many samples.
-_ASKED = 1500
+from ..core.types import Array
 
 #: Rates are known to this; and no walk among n samples that are linked takes much more than n²
 #: steps.
-_KNOWN_TO = 1e-6
+KNOWN_TO = 1e-6
 
 #: The share of slow directions that cuts of a single piece explain (see ``by_chance``).
 _LEAST_CHANCE = 0.6
@@ -132,7 +114,7 @@ class Evidence:
     def best(self) -> tuple[int, ...]:
         """The chosen number and those that come next to it in score, three in all."""
         order = [int(k) for k in self.candidates[np.argsort(-self.score, kind="stable")]]
-        scored = [k for k in order if self.of(k, "score") > 0 and k != self.chosen]
+        scored = [k for k in order if self.of(k, "score") > _NOTHING and k != self.chosen]
         return (self.chosen, *scored[: _TOLD - 1])
 
     @property
@@ -165,84 +147,11 @@ class Evidence:
 
     def __repr__(self) -> str:
         lines = [self.verdict, "clusters  score  persistence  clarity"]
-        for k in sorted({*self.levels, *self.best} - {1}):
+        told = () if self.clear and self.chosen == 1 else {*self.levels, *self.best}
+        for k in sorted({*told} - {1}):
             values = (self.of(k, name) for name in ("score", "persistence", "clarity"))
             lines.append("{:8d}  {:5.2f}  {:11.2f}  {:7.2f}".format(k, *values))
         return "\n".join(lines if len(lines) > 2 else lines[:1])
-
-
-@dataclass(frozen=True)
-class Directions:
-    """The slow directions of a walk among samples."""
-
-    values: Array  # (m,), eigenvalues of S, descending
-    U: Array  # (n, m)
-    shares: Array  # (n,), of the time that a walk spends with each sample
-    spectrum: Spectrum | None = None  # the same with more, where K is a graph
-
-    @property
-    def n(self) -> int:
-        return len(self.U)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What is seen of k clusters in k directions, for some numbers k."""
-
-    persistence: Array  # (m,)
-    explained: Array  # (m,)
-    n_found: Array  # (m,), clusters of more samples than a neighbourhood
-
-
-def count(K: Gram, q: int, rng: np.random.RandomState) -> tuple[Evidence, Directions]:
-    """The evidence in a graph of q neighbours, or in another kernel matrix."""
-    n = K.shape[0]
-    limit = max(1, n // _SMALLEST)
-    most = min(_FIRST, limit)
-    while True:
-        slow = slow_directions(K, min(most + 1, n), rng)
-        found = evidence_of(slow, q, rng)
-        ends = 1 - slow.values[-1] > _KNOWN_TO and 1.5 * found.chosen < most
-        if ends or most >= min(limit, _MOST):
-            return found, slow
-        most = min(2 * most, limit, _MOST)
-
-
-def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
-    if isinstance(K, SparseGram) and K.nonnegative:
-        spectrum = spectrum_of(K, m)
-        values, U, degrees = spectrum.values[:m], spectrum.U[:, :m], spectrum.degrees
-    else:
-        spectrum = None
-        with threads_for(K.flops * m):
-            values, U = leading_eigenvectors(K, m, rng)
-        degrees = np.abs(K.dot(np.ones((K.shape[0], 1), K.dtype))[:, 0])
-    degrees = np.asarray(degrees, np.float64)
-    shares = degrees / max(float(degrees.sum()), np.finfo(float).tiny)
-    return Directions(np.clip(values.astype(np.float64), 0, 1), U, shares, spectrum)
-
-
-def evidence_of(slow: Directions, q: int, rng: np.random.RandomState) -> Evidence:
-    values, n = slow.values, slow.n
-    numbers = np.arange(2, max(2, len(values)))
-    seen = look(slow, numbers, rng)
-    chance = by_chance(values, numbers, n, q)
-    score = scores(seen.persistence, seen.explained, chance, numbers)
-    score = np.where(seen.n_found >= 2, score, 0.0)
-    # Several directions may lead to the same number of clusters, where others are specks.
-    order = np.lexsort((-score, seen.n_found))
-    order = order[seen.n_found[order] >= 2]
-    candidates, first = np.unique(seen.n_found[order], return_index=True)
-    kept = order[first]
-    return Evidence(
-        candidates,
-        seen.persistence[kept],
-        seen.explained[kept],
-        chance[kept],
-        score[kept],
-        values,
-        chosen_of(candidates, score[kept]),
-    )
 
 
 def chosen_of(candidates: Array, score: Array) -> int:
@@ -270,40 +179,10 @@ def by_chance(values: Array, numbers: Array, n: int, q: int) -> Array:  # (m,), 
     has few samples beside the q neighbours, above all if pieces are thin. The numbers are those
     that few pieces exceed, normal or uniform, of 2 to 50 dimensions and 100 to 5000 samples.
     """
-    rates = np.maximum(1 - values, _KNOWN_TO)
+    rates = np.maximum(1 - values, KNOWN_TO)
     j = np.arange(5, min(60, len(rates) - 1, n // 8) + 1)
     slope = np.polyfit(np.log(j), np.log(rates[j]), 1)[0] if len(j) > 2 else 1.0
     many = np.clip(0.3 + 0.4 * np.sqrt(max(slope, 0)), _LEAST_CHANCE, _CHANCE)
     crowd = q * numbers / n
     few = _OF_FEW * np.sqrt(crowd) * (1 + 2 * (np.clip(slope, 1, 2) - 1) * crowd)
     return np.asarray(np.minimum(many + few + _OF_TWO / numbers**2, _ALL))
-
-
-def look(slow: Directions, numbers: Array, rng: np.random.RandomState) -> Seen:
-    """What k slow directions say, for each number k."""
-    n, rates = slow.n, np.maximum(1 - slow.values, 0)
-    rates += max(_KNOWN_TO, 1 / n**2)
-    explained, n_found = np.zeros(len(numbers)), np.ones(len(numbers), int)
-    some = rng.permutation(n)[:_ASKED]
-    for place, k in enumerate(steps(numbers, "numbers of clusters")):
-        labels = clusters_along(slow, int(k), some, draw_seed(rng))
-        explained[place] = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
-        n_found[place] = (np.bincount(labels) > how_many_neighbors(n, int(k))).sum()
-    return Seen(np.log(rates[numbers] / rates[numbers - 1]), explained, n_found)
-
-
-def clusters_along(slow: Directions, k: int, some: Array, seed: int) -> Labels:  # (few,) -> (n,)
-    """k clusters along k slow directions, found among some samples, of all of them."""
-    F = np.ascontiguousarray(slow.U[some, :k])
-    begin: Labels = kmeans(normalize(F), k, seed).labels_
-    prototypes = settled(F, begin, k).prototypes
-    return np.asarray((slow.U[:, :k] @ prototypes.T).argmax(axis=1))
-
-
-def explained_by(labels: Array, U: Array, root: Array) -> float:  # (n,), (n, k), (n,)
-    """The share of the variance of k directions, but the constant one, that k clusters explain."""
-    k = U.shape[1]
-    M = sums_over_clusters(labels, k)
-    sums, weights = M @ (root[:, None] * U), M @ root**2
-    whole = (np.square(sums).sum(axis=1) / np.maximum(weights, np.finfo(float).tiny)).sum()
-    return float((whole - 1) / (k - 1))
