@@ -37,9 +37,9 @@ def rings(seed, n=300):
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def spirals(seed, n=400):
+def spirals(seed, n=200):
     rng = np.random.default_rng(seed)
-    t, y = rng.uniform(3, 9, 3 * n), np.repeat(np.arange(3), n)
+    t, y = np.tile(np.linspace(3, 9, n), 3), np.repeat(np.arange(3), n)
     angle = t + 2 * np.pi * y / 3
     X = t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     return X + 0.05 * rng.normal(size=X.shape)

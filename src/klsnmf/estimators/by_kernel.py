@@ -37,7 +37,7 @@ from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
 from ..solve.doubt import doubts_of
-from ..solve.levels import Counted, count
+from ..solve.levels import Counted, count, count_on
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -144,7 +144,7 @@ class KernelClusterer(Clusterer):
             k, counted = self._count(setup, samples)
             local = any(each.lam != 0 for each in setups)
             for_starts = self._for_starts(setup, samples)
-            choice = self._choice(setup, samples, for_starts, k)
+            choice = self._choice(setup, samples, for_starts, k, counted)
             if choice is None:
                 views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
             else:
@@ -202,8 +202,7 @@ class KernelClusterer(Clusterer):
         rng, settings = check_random_state(self.random_state), samples.settings
         graphs = settings.graphs(samples.scaled, 2) if samples.X.shape[0] > 1 else None
         if graphs is not None:
-            graph = graphs.graph(graphs.numbers.usual)
-            return count(graph.K, graph.q, rng, graph)
+            return count_on(graphs, rng)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
         views = settings.views(samples.scaled, samples.unit, None, local=False)
         q = how_many_neighbors(samples.X.shape[0], 2)
@@ -219,9 +218,13 @@ class KernelClusterer(Clusterer):
             return _scaled(setup, X.astype(np.float64), row_norm, unit)
         return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
-    def _choice(self, setup: Setup, samples: Samples, X: Matrix | None, k: int) -> Choice | None:
+    def _choice(
+        self, setup: Setup, samples: Samples, X: Matrix | None, k: int, counted: Counted | None
+    ) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
-        graphs = samples.settings.graphs(samples.scaled, k) if k > 1 else None
+        graphs = None if counted is None else counted.graphs_for(k)
+        if graphs is None and k > 1:
+            graphs = samples.settings.graphs(samples.scaled, k)
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"

@@ -57,8 +57,9 @@ _TOLD = 3
 #: Of two numbers of clusters within this ratio only the better is a level.
 _SAME_LEVEL = 1.25
 
-#: A level has at least this share of the best score.
+#: A level has at least this share of the best score, and there are no more than so many.
 _LEVEL = 0.1
+_MOST_LEVELS = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +109,7 @@ class Evidence:
             apart = all(max(k, one) > _SAME_LEVEL * min(k, one) for one in found)
             if apart and self.score[place] >= max(LEAST, _LEVEL * self.score.max()):
                 found.append(k)
-        return tuple(found)
+        return tuple(found[:_MOST_LEVELS])
 
     @property
     def best(self) -> tuple[int, ...]:

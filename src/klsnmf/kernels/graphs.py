@@ -44,6 +44,7 @@ class Numbers:
     fewer: tuple[int, ...] = ()
     more: tuple[int, ...] = ()
     noisy: bool = False
+    by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
 
     @property
     def most(self) -> int:
@@ -58,11 +59,11 @@ def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     if noise_share(X, usual) > noisy:
-        return Numbers(max(usual, min(MANY, room)), noisy=True)
+        return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
     if n > _MOST_COMPARED:
-        return Numbers(usual)
+        return Numbers(usual, by_rule=True)
     fewer, more = (q for q in FEWER if q < usual), (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more))
+    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True)
 
 
 def noise_share(X: Matrix, q: int) -> float:

@@ -5,8 +5,9 @@ What is seen is judged in :mod:`klsnmf.kernels.count`. One set of eigenvectors s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -22,7 +23,7 @@ from ..grams.sparse import SparseGram
 from ..grams.spectral import Spectrum, leading_eigenvectors, spectrum_of
 from ..grams.walk import Walk, sums_over_clusters
 from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
-from ..kernels.graphs import NeighborGraph
+from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
 from .choose import RULE, Asked, weighed
@@ -33,6 +34,12 @@ from .perron import settled
 _FIRST = 40
 _MOST = 160
 _SMALLEST = 4
+
+#: Beyond those the most persistent of so many numbers is looked at.
+_EVERY = 4
+
+#: More candidates are looked at where the last explain so much more than those half-way.
+_RISE = 0.05
 
 #: Slow directions are compared on this many samples.
 _ASKED = 1500
@@ -62,13 +69,11 @@ class Directions:
         return len(self.U)
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What is seen of k clusters in k directions, for some numbers k."""
+class Look(NamedTuple):
+    """What is seen of k clusters in k directions."""
 
-    persistence: Array  # (m,)
-    explained: Array  # (m,)
-    n_found: Array  # (m,), clusters of more samples than a neighbourhood
+    explained: float
+    n_found: int  # clusters of more samples than a neighbourhood
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,9 @@ class Counted:
 
     evidence: Evidence
     slow: Directions
-    graph: NeighborGraph | None
     rng: np.random.RandomState
+    graph: NeighborGraph | None = None
+    graphs: NeighborGraphs | None = None  # of which it is one
 
     def profile(self, labels: Labels, X: Matrix | None = None) -> Profile:
         """The levels; that of the chosen number has these labels.
@@ -93,6 +99,13 @@ class Counted:
             levels += joined_levels(X, labels, chosen)
         best = sorted(levels[1:], key=lambda level: -level.score)
         return Profile((levels[0], *best), self.evidence)
+
+    def graphs_for(self, k: int) -> NeighborGraphs | None:
+        """The same graphs to choose from for k clusters, where their number is theirs to choose."""
+        graphs = self.graphs
+        if graphs is None or graphs.there is not None or k < 2 or not graphs.numbers.by_rule:
+            return None
+        return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.X, k))
 
     def _level(self, k: int, labels: Labels | None) -> Level:
         slow, of = self.slow, self.evidence.of
@@ -145,25 +158,57 @@ def numbered(labels: Labels) -> Labels:
     return np.asarray(order[each])
 
 
-def count(
-    K: Gram, q: int, rng: np.random.RandomState, graph: NeighborGraph | None = None
-) -> Counted:
-    """The evidence in a graph of q neighbours, or in another kernel matrix."""
+def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
+    """The evidence in the usual graph, or in one of fewer neighbours.
+
+    Where clusters are thin, neighbours are of other clusters before there are as many as usual. So
+    where the answer is not clear, fewer are looked at too; if they show more clusters, and show
+    them more clearly, these are taken.
+    """
+
+    def on(q: int, like: Spectrum | None = None) -> Counted:
+        graph = graphs.graph(q)
+        return replace(count(graph.K, q, rng, like), graph=graph, graphs=graphs)
+
+    usual = on(graphs.numbers.usual)
+    if usual.evidence.clear or usual.evidence.chosen == 1 or not graphs.numbers.fewer:
+        return usual
+    thin = on(graphs.numbers.fewer[0], usual.slow.spectrum)
+    more = thin.evidence.chosen > usual.evidence.chosen
+    return thin if more and thin.evidence.score.max() > usual.evidence.score.max() else usual
+
+
+def count(K: Gram, q: int, rng: np.random.RandomState, like: Spectrum | None = None) -> Counted:
+    """The evidence in a graph of q neighbours, or in another kernel matrix.
+
+    The spectrum of a ``like`` graph saves work.
+    """
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
     most = min(_FIRST, limit)
+    known: dict[int, Look] = {}
     while True:
-        slow = slow_directions(K, min(most + 1, n), rng)
-        found = evidence_of(slow, q, rng)
-        ends = 1 - slow.values[-1] > KNOWN_TO and 1.5 * found.chosen < most
-        if ends or most >= min(limit, _MOST):
-            return Counted(found, slow, graph, rng)
-        most = min(2 * most, limit, _MOST)
+        slow = slow_directions(K, min(most + 1, n), rng, like)
+        found = evidence_of(slow, q, rng, known)
+        beyond = 1.5 * found.chosen >= most or _still_rising(found.explained)
+        if not beyond or most >= min(limit, _MOST):
+            return Counted(found, slow, rng)
+        most, like = min(2 * most, limit, _MOST), slow.spectrum
 
 
-def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
+def _still_rising(explained: Array) -> bool:
+    """Whether more clusters explain ever more of their directions: there are more pieces."""
+    half, few = len(explained) // 2, max(1, len(explained) // 8)
+    if half < few:
+        return False
+    return bool(explained[-few:].mean() > explained[half - few : half].mean() + _RISE)
+
+
+def slow_directions(
+    K: Gram, m: int, rng: np.random.RandomState, like: Spectrum | None = None
+) -> Directions:
     if isinstance(K, SparseGram) and K.nonnegative:
-        spectrum = spectrum_of(K, m)
+        spectrum = spectrum_of(K, m, like)
         values, U, degrees = spectrum.values[:m], spectrum.U[:, :m], spectrum.degrees
     else:
         spectrum = None
@@ -175,22 +220,31 @@ def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
     return Directions(np.clip(values.astype(np.float64), 0, 1), U, shares, spectrum)
 
 
-def evidence_of(slow: Directions, q: int, rng: np.random.RandomState) -> Evidence:
+def evidence_of(
+    slow: Directions, q: int, rng: np.random.RandomState, known: dict[int, Look]
+) -> Evidence:
+    """What was seen, judged; looks that are known are not taken again."""
     values, n = slow.values, slow.n
-    numbers = np.arange(2, max(2, len(values)))
-    seen = look(slow, numbers, rng)
+    time = persistence_of(values, n)
+    asked = worth_a_look(time)
+    some = rng.permutation(n)[:_ASKED]
+    for k in steps([k for k in asked if k not in known], "numbers of clusters"):
+        known[k] = look(slow, k, some, draw_seed(rng))
+    numbers = np.array(asked, int)
+    persistence = time[numbers - 1]
+    explained = np.array([known[k].explained for k in asked])
+    n_found = np.array([known[k].n_found for k in asked], int)
     chance = by_chance(values, numbers, n, q)
-    score = scores(seen.persistence, seen.explained, chance, numbers)
-    score = np.where(seen.n_found >= 2, score, 0.0)
+    score = np.where(n_found >= 2, scores(persistence, explained, chance, numbers), 0.0)
     # Several directions may lead to the same number of clusters, where others are specks.
-    order = np.lexsort((-score, seen.n_found))
-    order = order[seen.n_found[order] >= 2]
-    candidates, first = np.unique(seen.n_found[order], return_index=True)
+    order = np.lexsort((-score, n_found))
+    order = order[n_found[order] >= 2]
+    candidates, first = np.unique(n_found[order], return_index=True)
     kept = order[first]
     return Evidence(
         candidates,
-        seen.persistence[kept],
-        seen.explained[kept],
+        persistence[kept],
+        explained[kept],
         chance[kept],
         score[kept],
         values,
@@ -198,17 +252,28 @@ def evidence_of(slow: Directions, q: int, rng: np.random.RandomState) -> Evidenc
     )
 
 
-def look(slow: Directions, numbers: Array, rng: np.random.RandomState) -> Seen:
-    """What k slow directions say, for each number k."""
-    n, rates = slow.n, np.maximum(1 - slow.values, 0)
-    rates += max(KNOWN_TO, 1 / n**2)
-    explained, n_found = np.zeros(len(numbers)), np.ones(len(numbers), int)
-    some = rng.permutation(n)[:_ASKED]
-    for place, k in enumerate(steps(numbers, "numbers of clusters")):
-        labels = clusters_along(slow, int(k), some, draw_seed(rng))
-        explained[place] = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
-        n_found[place] = (np.bincount(labels) > how_many_neighbors(n, int(k))).sum()
-    return Seen(np.log(rates[numbers] / rates[numbers - 1]), explained, n_found)
+def persistence_of(values: Array, n: int) -> Array:  # (m,) -> (m - 1,)
+    """How long k = 1, 2, ... clusters are seen, in logarithms."""
+    rates = np.maximum(1 - values, 0) + max(KNOWN_TO, 1 / n**2)
+    return np.asarray(np.log(rates[1:] / rates[:-1]))
+
+
+def worth_a_look(persistence: Array) -> list[int]:
+    """Numbers from 2 up; of many clusters only the most persistent of every few numbers."""
+    numbers = list(range(2, min(_FIRST, len(persistence)) + 1))
+    for begin in range(_FIRST, len(persistence), _EVERY):
+        numbers.append(begin + 1 + int(persistence[begin : begin + _EVERY].argmax()))
+    return numbers
+
+
+def look(slow: Directions, k: int, some: Array, seed: int) -> Look:
+    """What k slow directions say."""
+    labels = clusters_along(slow, k, some, seed)
+    sizes = np.bincount(labels)
+    return Look(
+        explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
+        int((sizes > how_many_neighbors(slow.n, k)).sum()),
+    )
 
 
 def clusters_along(slow: Directions, k: int, some: Array, seed: int) -> Labels:  # (few,) -> (n,)
