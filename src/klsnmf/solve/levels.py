@@ -10,12 +10,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import normalize
 
-from ..core.kmeans import draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps, threads_for
 from ..grams.base import Gram
@@ -120,7 +119,7 @@ class Counted:
     def _labels(self, walk: Walk | None, k: int) -> Labels:
         """k clusters along the slow directions, even or free as a fit would take them."""
         if walk is None or self.graph is None:
-            return clusters_along(self.slow, k, np.arange(self.slow.n), draw_seed(self.rng))
+            return numbered(clusters_along(self.slow, k, np.arange(self.slow.n)))
         asked = Asked(self.graph, walk, self.rng, _TRIES, exchange=False)
         even, free = asked.answer([], even=True), asked.answer([], even=False)
         better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(self.slow.n, k))
@@ -229,7 +228,7 @@ def evidence_of(
     asked = worth_a_look(time)
     some = rng.permutation(n)[:_ASKED]
     for k in steps([k for k in asked if k not in known], "numbers of clusters"):
-        known[k] = look(slow, k, some, draw_seed(rng))
+        known[k] = look(slow, k, some)
     numbers = np.array(asked, int)
     persistence = time[numbers - 1]
     explained = np.array([known[k].explained for k in asked])
@@ -266,9 +265,9 @@ def worth_a_look(persistence: Array) -> list[int]:
     return numbers
 
 
-def look(slow: Directions, k: int, some: Array, seed: int) -> Look:
+def look(slow: Directions, k: int, some: Array) -> Look:
     """What k slow directions say."""
-    labels = clusters_along(slow, k, some, seed)
+    labels = clusters_along(slow, k, some)
     sizes = np.bincount(labels)
     return Look(
         explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
@@ -276,10 +275,16 @@ def look(slow: Directions, k: int, some: Array, seed: int) -> Look:
     )
 
 
-def clusters_along(slow: Directions, k: int, some: Array, seed: int) -> Labels:  # (few,) -> (n,)
-    """k clusters along k slow directions, found among some samples, of all of them."""
+def clusters_along(slow: Directions, k: int, some: Array) -> Labels:  # (few,) -> (n,)
+    """k clusters along k slow directions, found among some samples, of all of them.
+
+    Samples of different clusters are nearly orthogonal there. So a QR decomposition that takes the
+    sample which is farthest from those it has finds one of each (Damle, Minden and Ying, "Simple,
+    direct and efficient multi-way spectral clustering", 2019), without any chance.
+    """
     F = np.ascontiguousarray(slow.U[some, :k])
-    begin: Labels = kmeans(normalize(F), k, seed).labels_
+    first = linalg.qr(F.T, mode="r", pivoting=True)[1][:k]
+    begin = np.abs(F @ linalg.polar(F[first].T)[0]).argmax(axis=1)
     prototypes = settled(F, begin, k).prototypes
     return np.asarray((slow.U[:, :k] @ prototypes.T).argmax(axis=1))
 
@@ -298,5 +303,5 @@ def _stability(slow: Directions, k: int, rng: np.random.RandomState) -> float:
         return 1.0
     size = max(k, min(_PART, slow.n // 2))
     parts = [rng.permutation(slow.n)[:size] for _ in range(_PARTS)]
-    found = [clusters_along(slow, k, part, draw_seed(rng)) for part in parts]
+    found = [clusters_along(slow, k, part) for part in parts]
     return float(np.mean([adjusted_rand_score(*two) for two in combinations(found, 2)]))
