@@ -302,7 +302,9 @@ def _show(summary: dict[str, Any], table: Table) -> None:
         click.echo(printable(used))
     if levels := summary["levels"]:
         click.echo("Levels, best first:")
-        told = ({name: "" if v is None else f"{v:.2f}" for name, v in one.items()} for one in levels)
+        told = (
+            {name: "" if v is None else f"{v:.2f}" for name, v in one.items()} for one in levels
+        )
         rows = [
             [one["n_clusters"], *(each[name] for name in LEVEL)]
             for one, each in zip(levels, told, strict=True)

@@ -61,6 +61,16 @@ class Tree:
     parents: tuple[Array, ...]
     shares: tuple[Array, ...]
 
+    @property
+    def places(self) -> list[Array]:
+        """Where the clusters of each level stand in a row, from 0 to 1: below their parents."""
+        rows = [np.arange(self.n_clusters[0], dtype=float)]
+        for parents in self.parents:
+            place = np.empty(len(parents))
+            place[np.argsort(rows[-1][parents], kind="stable")] = np.arange(len(parents))
+            rows.append(place)
+        return [(row + 0.5) / len(row) for row in rows]
+
 
 def tree_of(labels: dict[int, Labels]) -> Tree:
     """From the labels of each level."""
@@ -120,7 +130,7 @@ class Profile:
         """Draw the tree of levels, a row of circles a level; returns the axes of matplotlib."""
         ax = ax or _axes()
         tree = self.tree
-        places = positions(tree)
+        places = tree.places
         most = len(self.levels[0].labels)
         for row, k in enumerate(tree.n_clusters):
             sizes = np.bincount(self.labels(k), minlength=k)
@@ -155,17 +165,6 @@ class Profile:
                 )
             )
         return "\n".join([self.evidence.verdict, *lines])
-
-
-def positions(tree: Tree) -> list[Any]:
-    """Where clusters stand in the rows of a drawing, from 0 to 1: below their parents, in order."""
-    rows = [np.arange(tree.n_clusters[0], dtype=float)]
-    for parents in tree.parents:
-        order = np.argsort(rows[-1][parents], kind="stable")
-        place = np.empty(len(parents))
-        place[order] = np.arange(len(parents))
-        rows.append(place)
-    return [(row + 0.5) / len(row) for row in rows]
 
 
 def _axes() -> Any:
