@@ -31,6 +31,7 @@ from ..kernels.build import KernelSettings
 from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
+from ..kernels.outliers import Neighbourhoods
 from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
@@ -139,6 +140,12 @@ class KernelClusterer(Clusterer):
         """One batch over one K; the estimators differ in lam only."""
         setups = [estimator._setup() for estimator in estimators]
         setup = setups[0]
+        labels_outliers = getattr(self, "outliers", "cluster") == "label"
+        if labels_outliers and setup.precomputed:
+            raise ValueError(
+                'outliers="label" compares distances of samples, and with kernel="precomputed" '
+                'there are no samples: use outliers="cluster".'
+            )
         samples = self._samples(setup, X)
         with journal_of(estimators, samples.X, setup.checkpoint) as journal:
             k, counted = self._count(setup, samples)
@@ -175,6 +182,8 @@ class KernelClusterer(Clusterer):
                 profile = counted.profile(known, for_starts)
                 attributes |= {"n_clusters_evidence_": counted.evidence, "levels_": profile}
                 notes += () if counted.evidence.clear else (NotClear.of(counted.evidence),)
+            if labels_outliers:
+                attributes |= _without_outliers(for_starts, attributes["labels_"])
             results.append(Result({**shared, **attributes}, notes))
         return results
 
@@ -361,11 +370,33 @@ class KernelClusterer(Clusterer):
 
     def _scores(self, X: Any, method: str) -> Array:
         samples, (kW, own) = self._products(X, method)
-        new, fitted = self._new, self.labels_
+        new, fitted = self._new, getattr(self, "_clusters", self.labels_)
         strange = to_host(new.strangers(kW, own))
         everyone = np.ones(fitted.shape[0], bool)
         labels = _placed(self._similarity, samples, new.labels(kW, own), strange, everyone, fitted)
         return led_by(plus(new.scores(kW, own)), labels)
+
+    def predict(self, X: Any) -> Labels:
+        """The clusters of new samples: those of their largest scores.
+
+        With ``outliers="label"`` those that belong to no cluster get -1.
+
+        Parameters
+        ----------
+        X : array-like, tensor or sparse matrix of shape (n_new, n_features)
+            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
+            kernel between new samples and those of the fit, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+        """
+        labels = super().predict(X)
+        known: Neighbourhoods | None = getattr(self, "_neighbourhoods", None)
+        if known is None:
+            return labels
+        samples = to_host(self._samples_as_seen(X))
+        return like(np.where(known.outliers(samples), -1, to_host(labels)), labels)
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: how much of each prototype they are made of.
@@ -391,10 +422,14 @@ class KernelClusterer(Clusterer):
         """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
         check_is_fitted(self)
         arrays.require_fitted_place(self, X, method)
+        samples = self._samples_as_seen(X)
+        return samples, self._similarity.product(samples, self.W_)
+
+    def _samples_as_seen(self, X: Any) -> Matrix:
+        """New samples as the kernel sees them."""
         setup = self._setup()
         X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
-        samples = _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
-        return samples, self._similarity.product(samples, self.W_)
+        return _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
 
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
@@ -456,6 +491,17 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
+
+
+def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
+    """Labels in which samples that belong to no cluster have -1; and what tells new ones."""
+    assert X is not None  # it is only where a kernel is given
+    known, apart = Neighbourhoods.of(X)
+    return {
+        "labels_": like(np.where(apart, -1, to_host(labels)), labels),
+        "_clusters": labels,
+        "_neighbourhoods": known,
+    }
 
 
 def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:

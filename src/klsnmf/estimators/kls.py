@@ -71,6 +71,11 @@ class KLSNMF(KernelClusterer):
         much as a large one, even a piece of two or three outliers. "auto" computes both answers,
         and takes the free one where it is clearly better and has no cluster as small as a
         neighbourhood. Elsewhere there is no choice: "auto" is "even" then, and "free" is refused.
+    outliers : {"cluster", "label"}, default="cluster"
+        "cluster" gives every sample a cluster. "label" gives those that belong to none the label
+        -1: samples whose distance to their 7th neighbour is more than three times that of their
+        neighbours, as it is for samples that are alone or in specks. ``predict`` does the same. Not
+        with "precomputed".
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
@@ -190,6 +195,7 @@ class KLSNMF(KernelClusterer):
     neighbor_search: str = "auto"
     diffusion: int | str = "auto"
     sizes: str = "auto"
+    outliers: str = "cluster"
     gram: str = "auto"
     max_memory: float | None = None
     row_norm: str | None = "auto"

@@ -35,6 +35,7 @@ from ..grams.spectral import SpectralDiffusion
 from ..kernels import similarity
 from ..kernels.count import Evidence
 from ..kernels.levels import Level, Profile
+from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.solution import Doubts, Trouble
@@ -123,7 +124,7 @@ _ARCHIVE = _ModelArchive(
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
     *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
-    *(Evidence, Level, Profile, Grouped, Largest, NearestMean, NewSamples),
+    *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
     *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
 )
 

@@ -40,6 +40,9 @@ _EVERY = 4
 #: More candidates are looked at where the last explain so much more than those half-way.
 _RISE = 0.05
 
+#: Clusters whose directions are lost more slowly than this are separate pieces.
+_SEPARATE = 1e-5
+
 #: Slow directions are compared on this many samples.
 _ASKED = 1500
 
@@ -98,6 +101,11 @@ class Counted:
             levels += joined_levels(X, labels, chosen)
         best = sorted(levels[1:], key=lambda level: -level.score)
         return Profile((levels[0], *best), self.evidence)
+
+    @property
+    def separate(self) -> bool:
+        """Whether the clusters are separate pieces."""
+        return bool(1 - self.slow.values[self.evidence.chosen - 1] < _SEPARATE)
 
     def graphs_for(self, k: int) -> NeighborGraphs | None:
         """The same graphs to choose from for k clusters, where their number is theirs to choose."""
@@ -162,7 +170,8 @@ def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
 
     Where clusters are thin, neighbours are of other clusters before there are as many as usual. So
     where the answer is not clear, fewer are looked at too; if they show more clusters, and show
-    them more clearly, these are taken.
+    them more clearly, these are taken. Clusters that are separate pieces already are left alone:
+    with few neighbours a curve of samples breaks where a gap happens to be.
     """
 
     def on(q: int, like: Spectrum | None = None) -> Counted:
@@ -170,7 +179,8 @@ def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
         return replace(count(graph.K, q, rng, like), graph=graph, graphs=graphs)
 
     usual = on(graphs.numbers.usual)
-    if usual.evidence.clear or usual.evidence.chosen == 1 or not graphs.numbers.fewer:
+    known = usual.evidence.clear or usual.evidence.chosen == 1 or usual.separate
+    if known or not graphs.numbers.fewer:
         return usual
     thin = on(graphs.numbers.fewer[0], usual.slow.spectrum)
     more = thin.evidence.chosen > usual.evidence.chosen
