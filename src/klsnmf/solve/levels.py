@@ -14,13 +14,15 @@ from scipy import linalg
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
 
+from ..core.kmeans import draw_seed
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps, threads_for
 from ..grams.base import Gram
 from ..grams.sparse import SparseGram
-from ..grams.spectral import Spectrum, leading_eigenvectors, spectrum_of
-from ..grams.walk import Walk, sums_over_clusters
+from ..grams.spectral import ENOUGH, Spectrum, leading_eigenvectors, spectrum_of
+from ..grams.walk import Features, Walk, sums_over_clusters
 from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
 from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
@@ -128,7 +130,7 @@ class Counted:
         """k clusters along the slow directions, even or free as a fit would take them."""
         if walk is None or self.graph is None:
             return numbered(clusters_along(self.slow, k, np.arange(self.slow.n)))
-        asked = Asked(self.graph, walk, self.rng, _TRIES, exchange=False)
+        asked = Asked(self.graph, walk, draw_seed(self.rng), _TRIES, exchange=False)
         even, free = asked.answer([], even=True), asked.answer([], even=False)
         better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(self.slow.n, k))
         return numbered((free if better else even).labels)
@@ -174,35 +176,32 @@ def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
     with few neighbours a curve of samples breaks where a gap happens to be.
     """
 
-    def on(q: int, like: Spectrum | None = None) -> Counted:
+    def on(q: int) -> Counted:
         graph = graphs.graph(q)
-        return replace(count(graph.K, q, rng, like), graph=graph, graphs=graphs)
+        return replace(count(graph.K, q, rng), graph=graph, graphs=graphs)
 
     usual = on(graphs.numbers.usual)
     known = usual.evidence.clear or usual.evidence.chosen == 1 or usual.separate
     if known or not graphs.numbers.fewer:
         return usual
-    thin = on(graphs.numbers.fewer[0], usual.slow.spectrum)
+    thin = on(graphs.numbers.fewer[0])
     more = thin.evidence.chosen > usual.evidence.chosen
     return thin if more and thin.evidence.score.max() > usual.evidence.score.max() else usual
 
 
-def count(K: Gram, q: int, rng: np.random.RandomState, like: Spectrum | None = None) -> Counted:
-    """The evidence in a graph of q neighbours, or in another kernel matrix.
-
-    The spectrum of a ``like`` graph saves work.
-    """
+def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
+    """The evidence in a graph of q neighbours, or in another kernel matrix."""
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
     most = min(_FIRST, limit)
     known: dict[int, Look] = {}
     while True:
-        slow = slow_directions(K, min(most + 1, n), rng, like)
+        slow = slow_directions(K, min(most + 1, n), rng)
         found = evidence_of(slow, q, rng, known)
         beyond = 1.5 * found.chosen >= most or _still_rising(found.explained)
         if not beyond or most >= min(limit, _MOST):
             return Counted(found, slow, rng)
-        most, like = min(2 * most, limit, _MOST), slow.spectrum
+        most = min(2 * most, limit, _MOST)
 
 
 def _still_rising(explained: Array) -> bool:
@@ -213,11 +212,9 @@ def _still_rising(explained: Array) -> bool:
     return bool(explained[-few:].mean() > explained[half - few : half].mean() + _RISE)
 
 
-def slow_directions(
-    K: Gram, m: int, rng: np.random.RandomState, like: Spectrum | None = None
-) -> Directions:
+def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
     if isinstance(K, SparseGram) and K.nonnegative:
-        spectrum = spectrum_of(K, m, like)
+        spectrum = spectrum_of(K, -(-m // ENOUGH))  # of so many clusters it finds m exactly
         values, U, degrees = spectrum.values[:m], spectrum.U[:, :m], spectrum.degrees
     else:
         spectrum = None
@@ -295,8 +292,8 @@ def clusters_along(slow: Directions, k: int, some: Array) -> Labels:  # (few,) -
     F = np.ascontiguousarray(slow.U[some, :k])
     first = linalg.qr(F.T, mode="r", pivoting=True)[1][:k]
     begin = np.abs(F @ linalg.polar(F[first].T)[0]).argmax(axis=1)
-    prototypes = settled(F, begin, k).prototypes
-    return np.asarray((slow.U[:, :k] @ prototypes.T).argmax(axis=1))
+    sums = settled(Features(F, np.zeros(len(F), F.dtype)), begin, k).sums
+    return np.asarray((slow.U[:, :k] @ normalize(sums).T).argmax(axis=1))
 
 
 def explained_by(labels: Array, U: Array, root: Array) -> float:  # (n,), (n, k), (n,)
