@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from . import datasets, metrics, report
     from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
-    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
+    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
 
 __all__ = [
     "CNMF",
@@ -29,6 +29,7 @@ __all__ = [
     "KernelKMeans",
     "SemiNMF",
     "datasets",
+    "levels",
     "metrics",
     "n_clusters_evidence",
     "path",

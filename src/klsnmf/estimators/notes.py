@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
+from ..kernels.count import Evidence
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
 #: Doubts of a kind that are told in words; all of them are in the data.
@@ -129,6 +130,33 @@ class FewerClusters:
     @property
     def in_command(self) -> str:
         return f"Only {self.found} of {self.asked} clusters have samples: ask for fewer with -k."
+
+
+@dataclass(frozen=True)
+class NotClear:
+    """The number of clusters was found, but it does not stand out.
+
+    Attributes
+    ----------
+    best : the number that was taken, and those to look at too
+    verdict : the same in words
+    """
+
+    warns: ClassVar[bool] = True
+
+    best: tuple[int, ...]
+    verdict: str
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> NotClear:
+        return cls(evidence.best, evidence.verdict)
+
+    def __str__(self) -> str:
+        return f"{self.verdict} See n_clusters_evidence_ and levels_."
+
+    @property
+    def in_command(self) -> str:
+        return f"{self.verdict} Give another number with -k NUMBER."
 
 
 @dataclass(frozen=True)

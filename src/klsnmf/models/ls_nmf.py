@@ -41,7 +41,6 @@ from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator, Weights
 from .base import PATIENCE, Model, State
 
-
 #: Steps after which a sample that is like itself alone is no longer part of its cluster.
 _FADING = 5
 
