@@ -712,7 +712,7 @@ def test_a_checkpoint_is_a_parameter_as_others(as_text, file, tmp_path):
     model.fit(X)
     save(model, tmp_path / "model.npz")
     found, _ = load(tmp_path / "model.npz")
-    assert found.checkpoint == str(file)
+    assert found.checkpoint is None  # the next fit of whoever loads it would write there
     np.testing.assert_array_equal(found.predict(X), model.labels_)
     with pytest.raises(ValueError, match="'checkpoint' parameter"):
         KLSNMF(K, checkpoint=3).fit(X)
