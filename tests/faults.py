@@ -436,7 +436,7 @@ FAULTS = [
     ),
     Fault(
         "convergence: a single step that changes little ends a fit",
-        "abs(self.losses[-1 - PATIENCE] - loss)",
+        "abs(self.losses[-1 - patience] - loss)",
         "abs(self.losses[-2] - loss)",
         "test_patience",
     ),

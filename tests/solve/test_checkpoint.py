@@ -97,7 +97,7 @@ RESTARTS = KLSNMF(
 )
 FITS = {
     "default": (KLSNMF(K, **QUICK), X),
-    "converging": (KLSNMF(K, random_state=1, max_iter=80, tol=1e-3), X),
+    "converging": (KLSNMF(K, random_state=1, max_iter=80, tol=1e-6), X),
     "single precision": (KLSNMF(K, **QUICK), X.astype(np.float32)),
     "soft": (KLSNMF(K, kernel="rbf", solver="soft", **QUICK), X),
     "paper, random": (KLSNMF(K, kernel="rbf", solver="paper", init="random", **QUICK), X),

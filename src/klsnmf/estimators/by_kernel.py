@@ -47,7 +47,7 @@ from ..solve.phases import (
     safe_lams,
     with_best_starts,
 )
-from ..solve.solution import Solution, Start, Status, tidied
+from ..solve.solution import CHOSEN, Solution, Start, Status, tidied
 from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
@@ -245,14 +245,15 @@ class KernelClusterer(Clusterer):
         problem = Problem(
             K, begin, phases, self.max_iter, self.tol, listener(self), journal, setup.run
         )
-        return problem if kept else with_best_starts(problem, regroup=setup.regroup)
+        best = kept or begin[0].way == CHOSEN
+        return problem if best else with_best_starts(problem, regroup=setup.regroup)
 
     def _starts(
         self, setup: Setup, X: Matrix | None, K: Gram, k: int, choice: Choice | None
     ) -> list[Start]:
         n = K.shape[0]
         if choice is not None and self.init == "auto":
-            return [Start.of_labels("chosen", choice.answer.labels, k, K.hold)]
+            return [Start.of_labels(CHOSEN, choice.answer.labels, k, K.hold)]
         if not isinstance(self.init, str):
             return [Start("given", check_start(self.init, n, k, K))]
         if X is None and self.init == "kmeans":

@@ -11,7 +11,6 @@ from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solve.loop import PATIENCE
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
 #: Doubts of a kind that are told in words; all of them are in the data.
@@ -198,10 +197,7 @@ def verdict_of(solution: Solution, tol: float) -> str:
     if solution.trouble is not None:
         return what_went_wrong(solution.trouble, solution.share)
     if solution.status is Status.CONVERGED:
-        return (
-            f"converged: the objective changed by less than {tol:g} of itself "
-            f"over {PATIENCE} iterations"
-        )
+        return f"converged: the objective no longer changed by {tol:g} of itself"
     if solution.status is Status.STOPPED:
         return "stopped by the callback"
     return f"stopped after {solution.n_iter} iterations"

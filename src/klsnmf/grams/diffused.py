@@ -26,7 +26,6 @@ from .spectral import (
     MOST_STEPS,
     SpectralDiffusion,
     diffuse_along_eigenvectors,
-    has_plenty,
 )
 
 #: K_t is formed where one dense product is faster than t sparse ones: up to this many samples
@@ -238,11 +237,10 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion
     K, n, here = _at_hand(K), K.shape[0], on_host(K.diagonal)
     if not K.stored or (n > _MOST_SQUARED and here):
         return diffuse_along_eigenvectors(K, k)
-    most = FEWEST_STEPS if has_plenty(n, k) else _MOST_SQUARED_STEPS
     S, degrees = K.normalized()
     steps, half = FEWEST_STEPS, S @ S
     while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
-        if steps >= most and n > _FEW_SAMPLES and here:
+        if n > _FEW_SAMPLES and here:
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)

@@ -39,7 +39,7 @@ from ..core.arithmetic import (
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator, Weights
-from .base import Model, State
+from .base import PATIENCE, Model, State
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,11 @@ class LocalSimilarity(Model):
     def closed(self) -> bool:
         """Whether the best W for a G is known: G itself, where GᵀG = I and λ = 0."""
         return self.lam == 0 and self.step is EXACT
+
+    @property
+    def patience(self) -> int:
+        """Steps that are solved exactly do nothing for ever once they do nothing."""
+        return 1 if self.closed else PATIENCE
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """KW from KG, where W is G with columns of another length."""
