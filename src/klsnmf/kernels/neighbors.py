@@ -17,6 +17,7 @@ from ..core.arithmetic import all_distances, centred, squared_distances
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
 
 #: Numbers held at once while something is computed pair by pair.
@@ -88,11 +89,19 @@ def nearest(
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
+    Where very many samples are equal, each keeps some of its equals.
     ``find`` is another search, given the number of neighbours.
     """
-    n, surplus = X.shape[0], SURPLUS
+    n, surplus, alone = X.shape[0], SURPLUS, find is None
     find = find or partial(neighbor_indices, X, approximate=approximate)
     found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
+    equal = np.flatnonzero(d2[:, -1] == 0)
+    if alone and equal.size and (crowds := crowds_of(X, equal, 2 + found.shape[1])):
+
+        def among(some: NDArray[np.intp]) -> tuple[Array, Array]:
+            return nearest(X[some], n_neighbors, approximate=approximate)
+
+        return nearest_in_crowds(n, crowds, 1 + found.shape[1], among)
     while found.shape[1] < n - 1:
         surplus *= 4
         rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
