@@ -22,7 +22,7 @@ from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
 from ..kernels.inputs import moderate_unit
-from ..models.base import State
+from ..models.base import Model, State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF
 from ..solve.race import raced
@@ -51,6 +51,7 @@ class Factorization(Clusterer):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"random", "kmeans"}), tuple, list],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "multiplicative"})],
     }
 
     n_clusters: int = 8
@@ -63,6 +64,7 @@ class Factorization(Clusterer):
     random_state: Any = None
     verbose: int = 0
     callback: Callback | None = None
+    solver: str = "auto"
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
@@ -142,8 +144,9 @@ class Factorization(Clusterer):
         model, samples = self._model(in_units(X, unit), unit, **more)
         rng = check_random_state(self.random_state)
         starts = self._starts(model, samples, unit, rng)
+        solver = self._solver(model)
         solutions = raced(
-            [model] * len(starts),
+            [solver] * len(starts),
             starts,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -179,6 +182,10 @@ class Factorization(Clusterer):
     def _unit_of(self, X: Matrix) -> float:
         """A power of two in whose units the squares of X neither overflow nor vanish."""
         return moderate_unit(largest_entry(X))
+
+    def _solver(self, model: NMF) -> Model:
+        """Who solves the problem of the model: its own rules, unless a method says otherwise."""
+        return model
 
     @abstractmethod
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:

@@ -24,6 +24,8 @@ from ..grams.base import Data
 from ..grams.graph import Graph
 from ..kernels.inputs import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
+from ..models.base import Model
+from ..models.extrapolated import Extrapolated
 from ..models.gnmf import GraphNMF
 from ..models.nmf import NMF, WeightedNMF
 from ..models.onmf import OrthogonalNMF
@@ -40,7 +42,14 @@ _SHORTEST = 1e-9
 _LARGEST_ALPHA = 1e50
 
 
-class WNMF(Factorization):
+class Alternated(Factorization):
+    """What WNMF, SemiNMF and GNMF share: good steps for each of two factors."""
+
+    def _solver(self, model: NMF) -> Model:
+        return model if self.solver == "multiplicative" else Extrapolated(model)
+
+
+class WNMF(Alternated):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
     Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF, by
@@ -207,7 +216,7 @@ class ONMF(Factorization):
         return OrthogonalNMF(Data(X)), X
 
 
-class SemiNMF(Factorization):
+class SemiNMF(Alternated):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
     Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign, by the rules of Ding, Li and Jordan. F is
@@ -244,7 +253,7 @@ class GraphFactorization(Factorization):
         return check_graph(to_host(self.graph_neighbors), X.shape[0], X.dtype)
 
 
-class GNMF(GraphFactorization):
+class GNMF(GraphFactorization, Alternated):
     """Graph-regularised nonnegative matrix factorization (GNMF).
 
     Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the

@@ -4,7 +4,8 @@
     WNMF    Σ_ij M_ij (X - GFᵀ)²_ij          M ≥ 0; M_ij = 0 where X_ij is not known
 
 X is (n, p), G is (n, k) with the coefficients of the samples, F is (p, k) with the prototypes.
-The rules are those of Lee and Seung (2001), G first and then F with the new G.
+The multiplicative rules are those of Lee and Seung (2001), G first and then F with the new G. The
+steps of the faster solver are sweeps over the columns of a factor, see ``quadratic.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from ..core.arithmetic import dot, flushed, inner, scaled, square, unit_columns
 from ..core.types import Array, Labels
 from ..grams.base import Data, Operator
 from .base import Model, State
+from .quadratic import gain, gain_by_rows, sweeps_worth, swept, swept_by_row
+
+#: Sweeps at most where entries have weights: what goes before them is dear.
+_SWEEPS = 20
 
 
 def GG(s: State) -> Array:  # (k, k)
@@ -64,6 +69,25 @@ class NMF(Model):
     def loss(self, s: State) -> float:
         return self.X.square_sum - 2 * self.fitted(s) + inner(GG(s), FF(s))
 
+    def first_step(self, V: Array, other: Array, product: Array) -> Array:
+        """G for F: sweeps over half of ‖X - GFᵀ‖², as a problem in G."""
+        V = np.maximum(V, 0, out=V)
+        return swept(V, square(other), product, sweeps_worth(self.X, V.shape[1]))
+
+    def second_step(self, V: Array, other: Array, product: Array) -> Array:
+        """F for G, likewise."""
+        V = np.maximum(V, 0, out=V)
+        return swept(V, square(other), product, sweeps_worth(self.X.T, V.shape[1]))
+
+    def objective(self, first: Array, second: Array, of_first: Array) -> float:
+        explained = inner(square(first), square(second))
+        return self.X.square_sum - 2 * inner(second, of_first) + explained
+
+    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
+        return gain_by_rows(first, square(second), of_second) + gain_by_rows(
+            second, square(first), of_first
+        )
+
     def fitted(self, s: State) -> float:
         """⟨X, GFᵀ⟩, from the shorter of two equal sums."""
         n, p = self.X.shape
@@ -107,6 +131,29 @@ class WeightedNMF(NMF):
 
     def loss(self, s: State) -> float:
         return self.known - 2 * self.fitted(s) + inner(self.weighted(s), s.G @ s.F.T)
+
+    def first_step(self, V: Array, other: Array, product: Array) -> Array:
+        V = np.maximum(V, 0, out=V)
+        return swept_by_row(V, self.M, other, product, _SWEEPS)
+
+    def second_step(self, V: Array, other: Array, product: Array) -> Array:
+        V = np.maximum(V, 0, out=V)
+        return swept_by_row(V, self.M.T, other, product, _SWEEPS)
+
+    def objective(self, first: Array, second: Array, of_first: Array) -> float:
+        product = first @ second.T
+        explained = inner(self.M * product, product)
+        return self.known - 2 * inner(second, of_first) + explained
+
+    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
+        def in_G(V: Array) -> Array:
+            return (self.M * (V @ second.T)) @ second
+
+        def in_F(V: Array) -> Array:
+            return (self.M * (first @ V.T)).T @ first
+
+        of_G = gain(first, in_G(first) - of_second, self.M @ second**2, in_G)
+        return of_G + gain(second, in_F(second) - of_first, self.M.T @ first**2, in_F)
 
     def weighted(self, s: State) -> Array:  # (n, p)
         """M ∘ GFᵀ."""

@@ -160,7 +160,7 @@ class RobustNMF(NMF):
         """How far G = Z is from holding."""
         return float(np.linalg.norm(s.G - s.Z) / np.sqrt(s.G.shape[1]))
 
-    def residual(self, s: State) -> float:
+    def constraint_residual(self, s: State) -> float:
         return max(self.error_residual(s), self.split_residual(s))
 
     def settled(self, s: State) -> bool:

@@ -55,7 +55,11 @@ def raced(
         # The first of those that are equal, so that rounding does not decide.
         end = lowest(sound).objective + blur
         first = next(one for one in sound if one.objective <= end)
-        starts = [start for start, one in zip(starts, tried, strict=True) if one is first]
+        starts = [
+            models[0].resumed(start, one.factors)
+            for start, one in zip(starts, tried, strict=True)
+            if one is first
+        ]
     hearer = umpire.heard if callback else None
     found = solve(models[: len(starts)], starts, tol=tol, callback=hearer, **how)
     stopped = any(one.status is Status.STOPPED for one in found)
