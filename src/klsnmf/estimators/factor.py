@@ -28,8 +28,8 @@ from ..models.base import Model
 from ..models.extrapolated import Extrapolated
 from ..models.gnmf import GraphNMF
 from ..models.nmf import NMF, WeightedNMF
-from ..models.onmf import OrthogonalNMF
-from ..models.rmnmf import RobustNMF
+from ..models.onmf import GroupedONMF, OrthogonalNMF
+from ..models.rmnmf import GroupedRobust, RobustNMF
 from ..models.semi_nmf import SemiNonnegative
 from .by_factors import Factorization, nearest_mixtures
 from .callbacks import fit_task
@@ -198,8 +198,8 @@ class ONMF(Factorization):
     others: G groups the samples and F the features. Orthogonality is tended to, not reached, and
     the objective may rise now and then. ``components_`` are S Fᵀ.
 
-    The usual setting in comparisons is a start from k-means and 200 iterations. Random starts stay
-    where they are, on a plateau.
+    The usual setting in comparisons is ``solver="multiplicative"``, a start from k-means and 200
+    iterations. Random starts stay where they are, on a plateau.
 
     Parameters
     ----------
@@ -212,8 +212,14 @@ class ONMF(Factorization):
         As in :class:`WNMF`.
     """
 
+    @property
+    def orthogonal(self) -> bool:  # type: ignore[override]
+        """Whether rows of G have one nonzero entry: by the rules of Ding they only tend to."""
+        return self.solver != "multiplicative"
+
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
-        return OrthogonalNMF(Data(X)), X
+        rules = OrthogonalNMF if self.solver == "multiplicative" else GroupedONMF
+        return rules(Data(X)), X
 
 
 class SemiNMF(Alternated):
@@ -354,7 +360,8 @@ class RMNMF(GraphFactorization):
         alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
-        return RobustNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
+        rules = RobustNMF if self.solver == "multiplicative" else GroupedRobust
+        return rules(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
 
 
 def dense(X: Matrix) -> Array:

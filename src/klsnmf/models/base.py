@@ -49,6 +49,9 @@ class Model(ABC):
 
     factors: ClassVar[tuple[str, ...]]
 
+    #: Whether a fit goes on from its factors alone as it would have gone on.
+    resumes: ClassVar[bool] = False
+
     @property
     @abstractmethod
     def scale(self) -> float:

@@ -8,8 +8,9 @@ and there are no sweeps without the columns of K; but for every z > 0
 
     |K| ⊗ GᵀG ≤ diag( |K| z GᵀG / z ),
 
-so that the step below never raises f. With z = W it is the multiplicative rule, in which no entry
-leaves zero, nor comes to it; with z = W + ε entries do.
+so that a step divided by the right side never raises f. With z = W it is the multiplicative rule,
+in which no entry leaves zero, nor comes to it; with z = W + ε entries do. Steps in W are taken from
+points ahead of the last one too, as those of both factors are.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from .quadratic import gain, gain_by_rows, swept
 #: ε, compared with the largest entry of a column of W.
 _LIFT = 1e-4
 
-#: Steps in W, and sweeps in G, for the products of an iteration.
-_STEPS = 3
+#: Steps in W, and sweeps in G, in an iteration.
+_STEPS = 20
 _SWEEPS = 5
 
 
@@ -64,19 +65,28 @@ class ConvexNMF:
         return KV if self.K.nonnegative else 2 * self.K.positive.dot(V) - KV
 
     def first_step(self, V: Array, other: Array, product: Array) -> Array:
-        """W ← max(0, W - z ∘ (KW·GᵀG - KG) / (|K|z·GᵀG)), z = W + ε."""
+        """W ← max(0, W - z ∘ (KW·GᵀG - KG) / (|K|z·GᵀG)), z = W + ε, ahead of the last W."""
         W, A = np.maximum(V, 0, out=V), square(other)
-        A_abs = np.abs(A)
+        size = W.max(axis=0)
+        lift = (_LIFT * np.where(size > 0, size, 1)).astype(W.dtype)
+        bound = np.abs(A)
+        least = np.multiply(self.reach, lift @ bound, out=np.empty_like(W))
+        least += np.finfo(W.dtype).tiny
+        alike = self.K.nonnegative and bool((A >= 0).all())
+        Y, turn = W, 0
         for _ in range(_STEPS):
-            KW = self.K.dot(W)
-            lift = _LIFT * W.max(axis=0)
-            lift = np.where(lift > 0, lift, _LIFT).astype(W.dtype)
-            down = dot(self.absolute(W, KW) + self.reach * lift, A_abs)
-            way = dot(KW, A)
-            way -= product
-            way *= W + lift
-            way /= np.where(down > 0, down, 1)
-            W = np.maximum(W - way, 0)
+            KY = self.K.dot(Y)
+            slope = dot(KY, A)
+            down = slope + least if alike else dot(self.absolute(Y, KY), bound) + least
+            slope -= product
+            new = Y + lift
+            new *= slope
+            new /= down
+            np.subtract(Y, new, out=new)
+            np.maximum(new, 0, out=new)
+            moved = new - W
+            turn = 0 if inner(slope, moved) > 0 else turn + 1  # a guess that went too far
+            W, Y = new, np.maximum(new + (turn - 1) / (turn + 2) * moved, 0) if turn > 1 else new
         return W
 
     def second_step(self, V: Array, other: Array, product: Array) -> Array:

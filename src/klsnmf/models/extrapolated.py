@@ -50,6 +50,8 @@ class Extrapolated(Model):
 
     problem: Alternating
 
+    resumes = True
+
     @cached_property
     def names(self) -> tuple[str, str, str, str]:
         """What the parts of an iterate are called; of several products the first counts."""
