@@ -7,13 +7,14 @@ fitted side by side, and the lowest value of the method's own objective kept.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core import memory
 from ..core.arithmetic import in_units
@@ -27,7 +28,7 @@ from ..kernels.neighbors import binary_graph
 from ..models.base import Model
 from ..models.extrapolated import Extrapolated
 from ..models.gnmf import GraphNMF
-from ..models.nmf import NMF, WeightedNMF
+from ..models.nmf import NMF, Penalty, WeightedNMF
 from ..models.onmf import GroupedONMF, OrthogonalNMF
 from ..models.rmnmf import GroupedRobust, RobustNMF
 from ..models.semi_nmf import SemiNonnegative
@@ -49,6 +50,7 @@ class Alternated(Factorization):
         return model if self.solver == "multiplicative" else Extrapolated(model)
 
 
+@dataclass(eq=False, repr=False)
 class WNMF(Alternated):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
@@ -119,6 +121,18 @@ class WNMF(Alternated):
 
     gaps = True
 
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Factorization._own_constraints,
+        "alpha_W": [Interval(Real, 0, None, closed="left")],
+        "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    _: KW_ONLY
+    alpha_W: float = 0.0
+    alpha_H: float | str = "same"
+    l1_ratio: float = 0.0
+
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Factorize the samples and cluster them.
@@ -148,8 +162,9 @@ class WNMF(Alternated):
         return self
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[NMF, Matrix]:
+        penalties = self._penalties(X.shape, unit)
         if weights is None and not has_gaps(X):
-            return NMF(Data(X)), X
+            return NMF(Data(X), **penalties), X
         X = dense(X)
         M = (~np.isnan(X)).astype(X.dtype)
         if weights is not None:
@@ -165,7 +180,21 @@ class WNMF(Alternated):
         size = float(np.einsum("ij,ij->", weighted.X, known, dtype=np.float64))
         # k-means knows no gaps: the mean of a feature stands in.
         means = weighted.X.sum(axis=0) / np.maximum(M.sum(axis=0), np.finfo(X.dtype).tiny)
-        return WeightedNMF(weighted, M, size), np.where(M > 0, known, means)
+        return WeightedNMF(weighted, M, size, **penalties), np.where(M > 0, known, means)
+
+    def _penalties(self, shape: tuple[int, ...], unit: float) -> dict[str, Penalty]:
+        """As scikit-learn has them, for factors that are √unit times smaller, and for twice f."""
+        alpha_H = self.alpha_W if self.alpha_H == "same" else float(self.alpha_H)
+        if (self.alpha_W or alpha_H) and self.solver == "multiplicative":
+            raise ValueError(
+                'The multiplicative rules know no penalties: use solver="auto", or alpha_W=0 and '
+                "alpha_H=0."
+            )
+        n, p = shape
+        return {
+            name: Penalty(self.l1_ratio * size / unit**1.5, (1 - self.l1_ratio) * size / unit)
+            for name, size in (("on_G", self.alpha_W * p), ("on_F", alpha_H * n))
+        }
 
     def _warn_of_gaps(self, M: Array) -> None:
         known = M > 0

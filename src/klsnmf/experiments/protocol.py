@@ -48,11 +48,10 @@ def fingerprint(**told: Any) -> str:
 _AS_PRINTED = {"solver": "multiplicative"}
 
 #: Parameters that are younger than the rows: with these values methods are what they were before.
-_YOUNGER = {("wnmf", "onmf", "cnmf", "knmf", "rmnmf"): _AS_PRINTED}
-
-
-def _younger(method: str) -> Mapping[str, Any]:
-    return next((given for methods, given in _YOUNGER.items() if method in methods), {})
+_YOUNGER: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("onmf", "cnmf", "knmf", "rmnmf"), _AS_PRINTED),
+    "wnmf": {**_AS_PRINTED, "alpha_W": 0.0, "alpha_H": "same", "l1_ratio": 0.0},
+}
 
 
 def _defaults(method: str) -> dict[str, str]:
@@ -136,10 +135,13 @@ class Table:
             if told.pop("revision"):
                 told["revision of the column"] = trial.revision
             told |= {"kernel": KERNEL, "defaults": _defaults(trial.method)}
-            for name, value in _younger(trial.method).items():
-                if trial.fixed.get(name) == value:
-                    told["fixed"] = {k: v for k, v in told["fixed"].items() if k != name}
-                    del told["defaults"][name]
+            for name, value in _YOUNGER.get(trial.method, {}).items():
+                default = told["defaults"].pop(name)
+                fixed = {**told["fixed"]}
+                if fixed.pop(name, default) not in (value, repr(value)):
+                    told["defaults"][name] = default
+                else:
+                    told["fixed"] = fixed
             found[trial.column] = fingerprint(**told)
         return found
 

@@ -145,8 +145,8 @@ class Extrapolated(Model):
         With c times the first factor the objective is a quadratic in c, known at 0, 1 and 2.
         """
         V, other, product = self.newest(s)[:3]
-        at_0, at_1 = self.scale, self.reached(s)
-        curve = (self.problem.objective(2 * V, other, 2 * product) - 2 * at_1 + at_0) / 2
+        at_0, at_1, at_2 = (self.problem.objective(c * V, other, c * product) for c in (0, 1, 2))
+        curve = (at_2 - 2 * at_1 + at_0) / 2
         best = (at_0 - at_1 + curve) / (2 * curve) if curve > 0 else 1.0
         if 0 < best < np.inf:
             V *= best

@@ -99,9 +99,9 @@ def _sweep_block(V: Array, A: Array, B: Array, most: int, E: Array | None) -> No
 
 
 def swept_by_row(
-    V: Array, weights: Array, other: Array, B: Array, most: int
+    V: Array, weights: Array, other: Array, B: Array, most: int, ridge: float = 0.0
 ) -> Array:  # (n, k), (n, p), (p, k), (n, k)
-    """The same where each row has an A of its own: A_i = Fᵀ diag(M_i) F, with M the weights."""
+    """The same where each row has its own A_i = Fᵀ diag(M_i) F + ridge·I, with M the weights."""
     n, k = V.shape
     above = np.triu_indices(k)
     place = np.empty((k, k), np.intp)
@@ -110,6 +110,7 @@ def swept_by_row(
     for rows in slices(n, max(64, _BLOCK // k**2)):
         A = np.ascontiguousarray((weights[rows] @ pairs).T)[place]  # (k, k, b)
         part, aim = np.ascontiguousarray(V[rows].T), np.ascontiguousarray(B[rows].T)
+        A[np.arange(k), np.arange(k)] += ridge
         weight = A[np.arange(k), np.arange(k)]
         inverse, idle = inverted(weight), ~weight.any(axis=1)
         first = 0.0
