@@ -43,6 +43,30 @@ _SHORTEST = 1e-9
 _LARGEST_ALPHA = 1e50
 
 
+class Weighable(Factorization):
+    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighed."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Factorize the samples and cluster them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or None
+            How much the squared error of each sample counts: a weight of 2 is the sample twice. A
+            sample of weight 0 has no part in the fit; its coefficients are those of a new one.
+
+        Returns
+        -------
+        self
+        """
+        with fit_task(self, X, y):
+            self._fit_together([self], X, sample_weight=sample_weight)
+        return self
+
+
 class Alternated(Factorization):
     """What WNMF, SemiNMF and GNMF share: good steps for each of two factors."""
 
@@ -51,7 +75,7 @@ class Alternated(Factorization):
 
 
 @dataclass(eq=False, repr=False)
-class WNMF(Alternated):
+class WNMF(Alternated, Weighable):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
     Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF, by
@@ -134,7 +158,7 @@ class WNMF(Alternated):
     l1_ratio: float = 0.0
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None) -> Self:
         """Factorize the samples and cluster them.
 
         Parameters
@@ -146,6 +170,9 @@ class WNMF(Alternated):
             M, nonnegative, given by name; None weighs all known entries alike. Weights below
             1e-19, in double precision 1e-154, count as 0. With weights, or with gaps, a sparse X
             is made dense.
+        sample_weight : array-like of shape (n_samples,) or None
+            How much each sample counts: a weight of 2 is the sample twice. A sample of weight 0 has
+            no part in the fit; its coefficients are those of a new one.
 
         Returns
         -------
@@ -158,7 +185,7 @@ class WNMF(Alternated):
                 "fit(X, weights=...)."
             )
         with fit_task(self, X, y):
-            self._fit_together([self], X, weights=weights)
+            self._fit_together([self], X, weights=weights, sample_weight=sample_weight)
         return self
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[NMF, Matrix]:
@@ -220,7 +247,7 @@ class WNMF(Alternated):
         return nearest_mixtures(X, H.T)
 
 
-class ONMF(Factorization):
+class ONMF(Weighable):
     """Orthogonal nonnegative matrix tri-factorization (ONMF).
 
     Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I, by the rules of Ding and
@@ -251,7 +278,7 @@ class ONMF(Factorization):
         return rules(Data(X)), X
 
 
-class SemiNMF(Alternated):
+class SemiNMF(Alternated, Weighable):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
     Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign, by the rules of Ding, Li and Jordan. F is

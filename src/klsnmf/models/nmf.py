@@ -117,6 +117,11 @@ class NMF(Model):
         n, p = self.X.shape
         return inner(s.G, s.XF) if n <= p else inner(s.F, s.XtG)
 
+    def error(self, G: Array, H: Array) -> float:  # (n, k), (p, k)
+        """‖X - GHᵀ‖², without penalties, for factors as `factorization` gives them."""
+        explained = inner(square(G), square(H))
+        return self.X.square_sum - 2 * inner(G, self.X.dot(H)) + explained
+
     def factorization(self, s: State) -> tuple[Array, Array]:
         """X ≈ G Hᵀ as two arrays of shape (n, k) and (p, k), whatever the method's factors are."""
         return s.G, s.F
@@ -180,6 +185,10 @@ class WeightedNMF(NMF):
         of_G = gain(first, in_G(first) - B, weight, in_G)
         B, weight = self.on_F.pulled(of_first), self.M.T @ first**2 + self.on_F.square
         return of_G + gain(second, in_F(second) - B, weight, in_F)
+
+    def error(self, G: Array, H: Array) -> float:
+        product = G @ H.T
+        return self.known - 2 * inner(G, self.X.dot(H)) + inner(self.M * product, product)
 
     def weighted(self, s: State) -> Array:  # (n, p)
         """M ∘ GFᵀ."""

@@ -179,6 +179,9 @@ class RobustNMF(NMF):
         # The split is cheap to look at, and the last to hold.
         return self.split_residual(s) < RESIDUAL and self.error_residual(s) < RESIDUAL
 
+    def error(self, G: Array, H: Array) -> float:
+        return super().error(G, H if self.basis is None else self.basis.T @ H)
+
     def factorization(self, s: State) -> tuple[Array, Array]:
         return s.Z, s.F if self.basis is None else self.basis @ s.F
 
