@@ -70,6 +70,13 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 	$(WHEEL)/bin/python -m pip install $(PIPFLAGS) dist/*.whl
 	cd $(WHEEL) && bin/python -I ../.ci/smoke.py
 
+# Damaged and crafted files; the gate tries as many as half a minute allows, always the same first.
+SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-test ## read damaged and crafted files; SECONDS=60 says how long
+	$(VENV)/bin/python -m benchmarks.fuzz --seconds $(SECONDS)
+
 .PHONY: bench-quick
 bench-quick: $(VENV)/.installed-test ## run the reduced benchmark
 	$(VENV)/bin/python -m benchmarks.run --quick

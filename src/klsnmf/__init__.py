@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
+    from .estimators.rank import rank_evidence
 
 __all__ = [
     "CNMF",
@@ -33,6 +34,7 @@ __all__ = [
     "metrics",
     "n_clusters_evidence",
     "path",
+    "rank_evidence",
     "report",
 ]
 

@@ -13,6 +13,7 @@ HOMES = {
     **dict.fromkeys(["levels", "n_clusters_evidence"], "estimators.kls"),
     **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
     **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
+    "rank_evidence": "estimators.rank",
 }
 
 #: The values that weights and widths are usually chosen from in comparisons of these methods.

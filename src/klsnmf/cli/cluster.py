@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +108,7 @@ def cluster(
     .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
     cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
     """
-    from .results import SUMMARY, earlier, explained, result_folder, write_labels
+    from .results import Placing, earlier, explained, finish, result_folder, write_labels
     from .working import working
 
     folder = out or _default_folder(source)
@@ -144,15 +143,15 @@ def cluster(
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
-                summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
                 summary["folder"] = str(folder)
-                (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
-    if not quiet:
-        show_notes([*told, *_replaced(before, asked)])
-    if as_json:
-        show_json(summary)
-    elif not quiet:
-        _show(summary, table)
+                finish(aside, summary)
+    with Placing(folder, done=True):
+        if not quiet:
+            show_notes([*told, *_replaced(before, asked)])
+        if as_json:
+            show_json(summary)
+        elif not quiet:
+            _show(summary, table)
     if failure:
         raise failure
 

@@ -173,8 +173,9 @@ class KernelClusterer(Clusterer):
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            notes = estimator._notes(setup, k, lam, solution, safe)
             attributes = estimator._attributes(setup, samples, view, lam, solution)
+            found = len(np.unique(to_host(attributes["labels_"])))
+            notes = estimator._notes(setup, k, lam, solution, safe, found)
             if choice is not None and not solution.collapsed:
                 notes += _doubts(choice.walk, attributes["labels_"])
             if counted is not None:
@@ -299,41 +300,51 @@ class KernelClusterer(Clusterer):
         return starts(X, K, k, self.init, n_init, rng)
 
     def _notes(
-        self, setup: Setup, k: int, lam: float, solution: Solution, safe: Sequence[float]
+        self,
+        setup: Setup,
+        k: int,
+        lam: float,
+        solution: Solution,
+        safe: Sequence[float],
+        found: int,
     ) -> tuple[Note, ...]:
-        """What the user should know of a fit."""
+        """What the user should know of a fit that found so many clusters."""
         if solution.trouble is not None:
             trouble, share = solution.trouble, solution.share
             good = max((value for value in safe if value < lam), default=0.0)
             if setup.graph_weight > 0 and not good:
                 return (Collapsed("graph_weight", setup.graph_weight, trouble, share),)
             return (Collapsed("lam", lam, trouble, share, good),)
+        notes: list[Note] = []
         if solution.status is Status.EXHAUSTED and self.tol > 0:
-            return (NotConverged(self.max_iter, type(self).__name__),)
-        if solution.n_found < k:
-            return (FewerClusters(solution.n_found, k, "kernel"),)
-        return ()
+            notes.append(NotConverged(self.max_iter, type(self).__name__))
+        if found < k:
+            notes.append(FewerClusters(found, k, "kernel"))
+        return tuple(notes)
 
     def _attributes(
         self, setup: Setup, samples: Samples, view: View, lam: float, solution: Solution
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
-        W, G, labels = tidied(
-            solution.factors["W"],
-            solution.factors["G"],
-            self._labels_of(solution),
-            by_appearance=isinstance(self.init, str),
-        )
+        by_appearance = isinstance(self.init, str)
+        W, G, labels = solution.factors["W"], solution.factors["G"], self._labels_of(solution)
         X, K, xp = samples.X, view.K, namespace(W)
-        KW, own = K.dot(W), K.diagonal
-        new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+        for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
+            W, G, labels = tidied(W, G, labels, by_appearance=by_appearance)
+            KW, own = K.dot(W), K.diagonal
+            new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+            read = self._read(cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled)
+            labels = read["labels_"]
+            used = np.unique(to_host(labels))
+            if len(used) > used[-1]:
+                break
         W, G = cast(W, X.dtype), cast(G, X.dtype)
         attributes = {
             **self._told_of(solution),
             **{"W_": W, "G_": G, "lam_": lam},
             **{"_similarity": view.kernel, "_unit": samples.unit, "_new": new},
-            **self._read(G, labels, new, KW, own, view.kernel, samples.scaled),
+            **read,
         }
         if view.kernel.width is not None:
             attributes["radius_"] = view.kernel.width * samples.unit

@@ -224,6 +224,8 @@ def verdict_of(solution: Solution, tol: float) -> str:
     """Why a fit ended."""
     if solution.trouble is not None:
         return what_went_wrong(solution.trouble, solution.share)
+    if solution.status is Status.CONVERGED and solution.residual is not None:
+        return f"converged: its residual is {solution.residual:.1e}, tol is {tol:g}"
     if solution.status is Status.CONVERGED:
         return f"converged: the objective no longer changed by {tol:g} of itself"
     if solution.status is Status.STOPPED:

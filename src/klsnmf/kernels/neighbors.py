@@ -16,6 +16,7 @@ from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
 from .search import TIE, Rough, nearest_others, sorted_exactly, without_itself
 
@@ -77,20 +78,26 @@ def nearest(
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
-    Samples whose neighbours are all equal to them have enough: one is as good as the other.
+    Where very many samples are equal, each keeps some of its equals.
     ``find`` is another search, given the number of neighbours.
     """
-    n, surplus = X.shape[0], SURPLUS
+    n, surplus, alone = X.shape[0], SURPLUS, find is None
     m = min(n_neighbors + surplus, n - 1)
     if approximate or find:
         find = find or partial(_approximate_indices, X)
         found, d2 = sorted_exactly(X, X, find(m))
     else:
         found, d2 = nearest_others(X, np.arange(n), m)
+    equal = np.flatnonzero((d2[:, -1:] == 0).any(axis=1))
+    if alone and equal.size and (crowds := crowds_of(X, equal, 2 + found.shape[1])):
+
+        def among(some: NDArray[np.intp]) -> tuple[Array, Array]:
+            return nearest(X[some], n_neighbors, approximate=approximate)
+
+        return nearest_in_crowds(n, crowds, 1 + found.shape[1], among)
     while found.shape[1] < n - 1:
         surplus *= 4
-        ties = (d2[:, -1] <= reach_of(d2, n_neighbors)) & (d2[:, -1] > 0)
-        rows = np.flatnonzero(ties)
+        rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
         if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
             break
         sorted_rows, distances = nearest_others(X, rows, min(n_neighbors + surplus, n - 1))
