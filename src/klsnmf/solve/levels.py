@@ -32,6 +32,7 @@ from .perron import settled
 #: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
 #: at least so many samples on average.
 _FIRST = 40
+_FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
 
@@ -197,7 +198,7 @@ def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
     """The evidence in a graph of q neighbours, or in another kernel matrix."""
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(_FIRST, limit)
+    most = min(_FIRST if n <= _FEW else _FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
