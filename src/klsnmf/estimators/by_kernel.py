@@ -230,7 +230,12 @@ class KernelClusterer(Clusterer):
         return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
     def _choice(
-        self, setup: Setup, samples: Samples, X: Matrix | None, k: int, counted: Counted | None
+        self,
+        setup: Setup,
+        samples: Samples,
+        X: Matrix | None,
+        k: int,
+        counted: Counted | None = None,
     ) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
         graphs = None if counted is None else counted.graphs_for(k)

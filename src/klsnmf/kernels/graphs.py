@@ -133,13 +133,19 @@ class NeighborGraphs:
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
+    known: tuple[NeighborGraph, Walk] | None = None  # one that was made, for as many clusters
 
     @stage("graphs")
     def graph(self, q: int) -> NeighborGraph:
+        if self.known is not None and self.known[0].q == q:
+            return self.known[0]
         return NeighborGraph(q, *_linked(*self.fit(q)))
 
     @stage("eigenvectors")
     def walk(self, graph: NeighborGraph) -> Walk:
+        # The eigenvectors for more clusters serve fewer too.
+        if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
+            return Walk(self.known[1].spectrum, self.k)
         return walk_on(graph.K, self.k)
 
     def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:
