@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from scipy import sparse
+from scipy.io import savemat
 
 from klsnmf import METHODS
 from klsnmf.cli.commands import klsnmf
@@ -178,6 +179,22 @@ def test_a_sparse_matrix_that_claims_many_columns():
     assert "nearly all are empty" in refused("a.npz")
 
 
+@pytest.mark.parametrize(("n", "p"), [(10**6 + 1, 3), (3, 2**22 + 1)])
+def test_rows_and_columns_for_next_to_no_entry(n, p):
+    with pytest.raises(ValueError, match="nearly all are empty"):
+        checks.require_filled(n, p, 1, "it")
+    checks.require_filled(n, p, 10**5, "it")
+
+
+def test_a_mat_that_has_no_room(monkeypatch):
+    """Neither as it is, nor once it is unpacked."""
+    savemat("a.mat", {"X": np.zeros((300, 300))}, do_compression=True)
+    monkeypatch.setattr("klsnmf.core.memory.available", lambda: 400_000)
+    assert "would take" in refused("a.mat")
+    savemat("a.mat", {"X": np.zeros((300, 300))})
+    assert "would take" in refused("a.mat")
+
+
 def test_many_columns_of_which_each_text_has_a_few():
     """What HashingVectorizer makes of a few texts is no crafted file."""
     few = sparse.csr_array((np.ones(30), (np.repeat(range(3), 10), np.arange(30))), (3, 2**20))
@@ -297,6 +314,14 @@ def test_parquet_with_fewer_rows_than_none():
     pq.write_table(pytest.importorskip("pyarrow").table({"a": [1.0, 2.0]}), "a.parquet")
     with pytest.raises(InputError, match="-4 rows"):
         parquet._read(Claiming("a.parquet"), Path("a.parquet"), Choice())
+
+
+@pytest.mark.parametrize("kind", ["TGA", "PCX", "SGI", "DDS"])
+def test_images_of_uncommon_kinds_are_refused_whatever_they_are_called(kind):
+    """Each decoder is a program of its own, and some would start others."""
+    Path("images").mkdir()
+    Image.new("RGB", (4, 4)).save("images/a.png", kind)
+    assert "its kind is not known" in refused("images")
 
 
 def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path):
