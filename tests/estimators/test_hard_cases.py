@@ -20,6 +20,7 @@ def test_samples_that_have_nothing_in_common(n, k, kernel):
     assert set(labels) <= set(range(k))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["kls-nmf", "gnmf", "cnmf", "kernel-kmeans"])
 def test_clusters_are_numbered_as_they_appear(name):
     """So that equally good starts give the same labels."""
