@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from . import datasets, metrics, report
     from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
-    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
+    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
+    from .estimators.rank import rank_evidence
 
 __all__ = [
     "CNMF",
@@ -29,9 +30,11 @@ __all__ = [
     "KernelKMeans",
     "SemiNMF",
     "datasets",
+    "levels",
     "metrics",
     "n_clusters_evidence",
     "path",
+    "rank_evidence",
     "report",
 ]
 

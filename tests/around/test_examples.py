@@ -28,7 +28,10 @@ def test_the_method_has_at_most_40_lines():
 def test_a_ridge_of_zero_is_nmf():
     X, y = blobs(60, 3, 9, 0)
     options = {"n_init": 2, "random_state": 0}
-    a, b = RidgeNMF(3, ridge=0, **options).fit(X), WNMF(3, **options).fit(X)
+    a, b = (
+        RidgeNMF(3, ridge=0, **options).fit(X),
+        WNMF(3, solver="multiplicative", **options).fit(X),
+    )
     np.testing.assert_array_equal(a.labels_, b.labels_)
     np.testing.assert_array_equal(a.G_, b.G_)
     assert accuracy(y, a.labels_) == 1

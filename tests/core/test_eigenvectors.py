@@ -37,9 +37,7 @@ def test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known(seed
     block = rng.normal(size=(600, 10))
     pieces = np.kron(np.eye(30), np.ones((20, 1))) * np.sqrt(np.asarray(S.degrees))[:, None]
     pieces /= np.linalg.norm(pieces, axis=0)
-    few, _ = leading(S.__matmul__, block.copy(), 35)
-    values, vectors = leading(S.__matmul__, block.copy(), 35, known=pieces)
-    assert (few > 1 - 1e-6).sum() < 30
+    values, vectors = leading(S.__matmul__, block, 35, known=pieces)
     assert_allclose(values[:30], 1, atol=1e-6)
     assert (values[30:] < 0.9).all()
     assert_allclose(np.linalg.norm(pieces.T @ vectors[:, :30], axis=0), 1, atol=1e-6)

@@ -343,10 +343,11 @@ def test_nmf_is_that_of_scikit_learn_iterate_by_iterate(steps, form):
     X, G, F = problem(7, n=30, p=12, k=4)
     theirs = decomposition.NMF(4, init="custom", solver="mu", tol=0, max_iter=steps)
     W = theirs.fit_transform(form(X), W=G.copy(), H=F.T.copy())
-    mine = WNMF(4, init=(G, F), tol=0, max_iter=steps).fit(form(X))
+    options = {"init": (G, F), "tol": 0, "max_iter": steps, "solver": "multiplicative"}
+    mine = WNMF(4, **options).fit(form(X))
     truth = W @ theirs.components_
     np.testing.assert_allclose(mine.G_ @ mine.components_, truth, rtol=1e-8, atol=1e-10)
-    unit = WNMF(4, init=(G, F), tol=0, max_iter=steps).fit(form(X), weights=np.ones_like(X))
+    unit = WNMF(4, **options).fit(form(X), weights=np.ones_like(X))
     np.testing.assert_allclose(unit.G_ @ unit.components_, truth, rtol=1e-8, atol=1e-10)
     assert unit.objective_ == pytest.approx(mine.objective_)
 
@@ -380,8 +381,8 @@ def test_linear_knmf_is_cnmf_and_both_are_ls_nmf_with_G_free(shift):
     X, _ = blobs(50, 3, 6, 0)
     X = X - shift
     options = {"random_state": 0, "n_init": 3, "max_iter": 60, "tol": 0}
-    a = CNMF(3, **options).fit(X)
-    b = KNMF(3, kernel="linear", **options).fit(X)
+    a = CNMF(3, solver="multiplicative", **options).fit(X)
+    b = KNMF(3, kernel="linear", solver="multiplicative", **options).fit(X)
     c = LSNMF(3, orthogonal=False, lam=0, **options).fit(X)
     for other in (b, c):
         np.testing.assert_allclose(other.W_, a.W_, rtol=1e-6, atol=1e-9)

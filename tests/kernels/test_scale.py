@@ -20,6 +20,7 @@ from klsnmf.core.kmeans import how_many_starts, kmeans
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
+from klsnmf.kernels import neighbors
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.neighbors import nearest, neighbor_indices
 from klsnmf.kernels.plan import choose_search, make_plan
@@ -454,7 +455,7 @@ def test_tiles_take_no_more_than_they_may(max_memory, monkeypatch):
 
 
 def test_a_kernel_of_both_signs_needs_room_for_its_positive_part(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(40, 30))
+    X = np.random.default_rng(0).normal(size=(100, 30))
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 10**4)
     assert DenseGram(np.abs(X @ X.T)).positive.nonnegative
     with pytest.raises(MemoryError, match=r"positive part of the kernel matrix.*negative entries"):
@@ -468,3 +469,24 @@ def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
     other, order, back = SparseGram(K).reordered()
     assert (order, back) == (slice(None), slice(None))
     assert other.K is K
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ties_are_searched_until_none_is_left_out(seed, monkeypatch):
+    """For the samples that have any."""
+    searched, search = [], neighbors.nearest_others
+
+    def noted(X, rows, m):
+        searched.append(len(rows))
+        return search(X, rows, m)
+
+    monkeypatch.setattr(neighbors, "nearest_others", noted)
+    rng = np.random.default_rng(seed)
+    nearest(rng.normal(size=(500, 3)), 10)
+    assert searched == [500]
+    grid = rng.integers(0, 3, size=(400, 6)).astype(float)
+    _, d2 = nearest(grid, 10)
+    truth = np.sort(np.square(grid[:, None] - grid).sum(axis=2), axis=1)[:, 1:]
+    reach = truth[:, 9]
+    assert len(searched) > 2
+    assert_allclose((d2 <= reach[:, None]).sum(axis=1), (truth <= reach[:, None]).sum(axis=1))

@@ -199,18 +199,18 @@ def test_stopped_after_a_race_without_a_winner():
 @pytest.mark.usefixtures("always")
 def test_stopped_in_the_race(method):
     """What was reached so far counts, in the precision of X."""
-    X, _ = blobs(60, 3, 8, 0)
+    X = samples(0)
     heard = []
 
     def stop(progress):
         heard.append(progress)
-        return progress.iteration == 5
+        return progress.iteration == 3
 
     options = {"kernel": "rbf"} if method is KNMF else {}
     model = method(3, random_state=0, init="random", callback=stop, **options).fit(X)
-    assert [progress.phase for progress in heard] == ["race"] * 5
+    assert [progress.phase for progress in heard] == ["race"] * 3
     assert heard[0].fits == 10
-    assert model.n_iter_ == 5
+    assert model.n_iter_ == 3
     assert "stopped by the callback" in model.verdict_
     assert model.G_.dtype == model.components_.dtype == np.float64
 
@@ -248,7 +248,7 @@ def test_stopped_when_all_have_converged():
 
 @pytest.mark.usefixtures("always")
 def test_the_callback_hears_of_both_parts():
-    X, _ = blobs(60, 3, 8, 0)
+    X = samples(0)
     heard = []
     WNMF(3, random_state=0, init="random", tol=0, max_iter=4, callback=heard.append).fit(X)
     assert [(one.phase, one.fits) for one in heard] == [("race", 10)] * 4 + [("steps", 1)] * 4

@@ -249,13 +249,19 @@ def earlier(folder: Path) -> dict[str, Any] | None:
 
 
 def write_labels(
-    stream: IO[str], ids: Sequence[str], labels: Any, strengths: Any
-) -> None:  # (n,), (n,), (n,)
-    """The table that people take on: id, cluster, strength."""
+    stream: IO[str],
+    ids: Sequence[str],
+    labels: Any,
+    strengths: Any,
+    levels: Mapping[int, Any] | None = None,
+) -> None:  # (n,), (n,), (n,), each (n,)
+    """The table that people take on: id, cluster, strength; and the cluster at each level."""
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["id", "cluster", "strength"])
-    for name, label, strength in zip(ids, labels.tolist(), strengths.tolist(), strict=True):
-        writer.writerow([harmless(name), label, f"{strength:.4f}"])
+    others = levels or {}
+    writer.writerow(["id", "cluster", "strength", *(f"level_{k}" for k in others)])
+    each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
+    for name, label, strength, *more in zip(ids, *each, strict=True):
+        writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
 
 
 def harmless(name: str) -> str:

@@ -36,11 +36,12 @@ _ROUNDS = 12
 #: What the leading vectors gain in a round that leaves them as they are, to all intents.
 _STILL = 1e-5
 
-#: With a filter: its degree for a first look, and its lowest and highest later, how steeply it
-#: rises between the edge and 1 (the hyperbolic cosine of this), how often it is applied to a block
-#: of columns, and the most products.
+#: With a filter: its degree for a first look, its lowest, and its highest before the first vectors
+#: are known and after, how steeply it rises between the edge and 1 (the hyperbolic cosine of this),
+#: how often it is applied to a block of columns, and the most products.
 _FIRST_DEGREE = 12
 _LEAST_DEGREE = 4
+_MOST_AT_FIRST = 50
 _MOST_DEGREE = 200
 _RISE = 5.0
 BLOCKS = 6
@@ -169,7 +170,7 @@ class _Search:
         block = self._filtered(multiply, block, _FIRST_DEGREE)
         for filled in range(c, V.shape[1], b):
             if filled > c:
-                block = self._filtered(multiply, block, self._degree())
+                block = self._filtered(multiply, block, min(self._degree(), _MOST_AT_FIRST))
             block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]
             V[:, filled : filled + block.shape[1]] = block
             if filled == c:

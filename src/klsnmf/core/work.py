@@ -81,9 +81,10 @@ class _Limits:
         me = threading.get_ident()
         entry = me, limits
         with self.lock:
+            first = allowed_threads()
             limiter = _controller().limit(limits=limits)
             if not self.asked:
-                self.before, self.first = limiter, limiter.get_original_num_threads()
+                self.before, self.first = limiter, first
             self.asked.append(entry)
         try:
             yield
@@ -100,8 +101,8 @@ class _Limits:
         elif mine:
             _controller().limit(limits=mine[-1])
         else:  # a limit of OpenMP is this thread's own
-            limits = self.asked[-1][1] | {"openmp": self.first["openmp"]}
-            _controller().limit(limits={k: v for k, v in limits.items() if v is not None})
+            limits = self.asked[-1][1] | {"openmp": self.first.get("openmp", 1)}
+            _controller().limit(limits=limits)
 
 
 _limits = _Limits()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self
 
 from sklearn.base import (
@@ -13,9 +14,10 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
+from sklearn.utils.validation import check_is_fitted
 
 from ..core import memory
-from ..core.arrays import namespace
+from ..core.arrays import namespace, to_host
 from ..core.spellings import warn_of_old_spellings
 from ..core.types import Array, Labels
 from ..core.warn import warn
@@ -164,6 +166,13 @@ class Clusterer(
     @abstractmethod
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples."""
+
+    def components_frame(self) -> Any:
+        """``components_`` as a pandas.DataFrame: a component a row, with the names of features."""
+        check_is_fitted(self)
+        frame = import_module("pandas").DataFrame
+        names = getattr(self, "feature_names_in_", None)
+        return frame(to_host(self.components_), self.get_feature_names_out(), names)
 
     @property
     def _n_features_out(self) -> int:

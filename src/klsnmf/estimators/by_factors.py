@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
@@ -17,16 +18,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.arithmetic import canonical, in_units, largest_entry, with_short_indices
+from ..core.arithmetic import (
+    canonical,
+    in_units,
+    largest_entry,
+    unit_columns,
+    with_short_indices,
+)
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
 from ..kernels.inputs import moderate_unit
-from ..models.base import State
+from ..models.base import Model, State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution, Status, factors_of_labels, lowest, tidied
+from ..solve.starts import nndsvd
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import lost_with_most, read_labels, strength
@@ -49,8 +57,9 @@ class Factorization(Clusterer):
 
     _own_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"random", "kmeans"}), tuple, list],
+        "init": [StrOptions({"random", "kmeans", "nndsvd", "auto"}), tuple, list],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "multiplicative"})],
     }
 
     n_clusters: int = 8
@@ -63,6 +72,7 @@ class Factorization(Clusterer):
     random_state: Any = None
     verbose: int = 0
     callback: Callback | None = None
+    solver: str = "auto"
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
@@ -89,6 +99,27 @@ class Factorization(Clusterer):
         tags.input_tags.positive_only = not self.signed
         tags.input_tags.allow_nan = self.gaps
         return tags
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Samples from their coefficients: ``X @ components_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_clusters)
+            Coefficients, as ``transform`` gives them.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_new, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="coefficients")
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"The coefficients have {X.shape[1]} columns, and there are "
+                f"{len(self.components_)} components."
+            )
+        return np.asarray(X @ self.components_)
 
     def _rows(self, X: Any) -> tuple[Array, Array]:  # (m, k), (m, k)
         """The coefficients of new samples, and what each prototype alone would explain of them."""
@@ -131,19 +162,24 @@ class Factorization(Clusterer):
             )
         return X
 
-    def _results(self, estimators: Sequence[Self], X: Any, **more: Any) -> list[Result]:
+    def _results(
+        self, estimators: Sequence[Self], X: Any, sample_weight: Any = None, **more: Any
+    ) -> list[Result]:
         seen = copy(self)  # what scikit-learn notes of X is kept when all went well
         X = self._checked(seen, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         if largest_entry(X) == 0:
             raise ValueError("X has no known entry other than zero: there is nothing to factorize.")
-        unit = self._unit_of(X)
-        model, samples = self._model(in_units(X, unit), unit, **more)
+        unit, root = self._unit_of(X), check_sample_weight(sample_weight, X)
+        model, samples = self._model(in_units(times_rows(X, root), unit), unit, **more)
         rng = check_random_state(self.random_state)
         starts = self._starts(model, samples, unit, rng)
+        if root is not None:
+            starts = [{**start, "G": start["G"] * root} for start in starts]
+        solver = self._solver(model)
         solutions = raced(
-            [model] * len(starts),
+            [solver] * len(starts),
             starts,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -152,6 +188,12 @@ class Factorization(Clusterer):
         )
         best = lowest(solutions)
         G, H = model.factorization(State(**best.factors))
+        error = math.sqrt(max(model.error(G, H), 0.0))
+        if root is not None:  # samples without weight are as new ones
+            G = np.where(root > 0, G / np.where(root > 0, root, 1), 0).astype(G.dtype)
+            aside = np.flatnonzero(root[:, 0] == 0)
+            G[aside] = self._coefficients(in_units(X[aside], unit), H.T)
+            best.labels[aside] = np.argmax(unit_columns(G)[aside], axis=1)
         labels = lost_with_most(best.labels, G)
         with np.errstate(over="ignore", invalid="ignore"):
             H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
@@ -171,6 +213,7 @@ class Factorization(Clusterer):
             "objective_": float(objectives[-1]),
             "history_": best.history | {"objective": objectives},
             **{"labels_": labels, "G_": G, "components_": components},
+            "reconstruction_err_": error * unit,
             "strengths_": strength(reading.scores(G, gains), labels).astype(X.dtype, copy=False),
             **{"_reading": reading, "_unit": unit},
         }
@@ -180,6 +223,10 @@ class Factorization(Clusterer):
         """A power of two in whose units the squares of X neither overflow nor vanish."""
         return moderate_unit(largest_entry(X))
 
+    def _solver(self, model: NMF) -> Model:
+        """Who solves the problem of the model: its own rules, unless a method says otherwise."""
+        return model
+
     @abstractmethod
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
         """The model of X, which is given in this unit, and samples to find starts in."""
@@ -187,14 +234,22 @@ class Factorization(Clusterer):
     def _starts(
         self, model: NMF, X: Matrix, unit: float, rng: np.random.RandomState
     ) -> list[dict[str, Array]]:
-        """Random numbers of the right size, or labels from k-means; labels are not repeated."""
+        """By the singular vectors, at random, or from labels of k-means; none is there twice.
+
+        "auto" has one start from the singular vectors, and takes turns with the others.
+        """
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype
         if not isinstance(self.init, str):
             G, F = self._check_pair(n, p)
             return [model.start(G.astype(dtype), (F / unit).astype(dtype))]
         pairs: dict[bytes, tuple[Array, Array]] = {}
-        for turn in steps(range(self.n_init), "starts"):
-            if self.init == "random":
+        ways = {"auto": ["nndsvd", *("kmeans", "random") * self.n_init]}
+        chosen = ways.get(self.init, [self.init] * self.n_init)[: self.n_init]
+        for turn, way in enumerate(steps(chosen, "starts")):
+            if way == "nndsvd":
+                if way.encode() not in pairs:
+                    pairs[way.encode()] = nndsvd(X, k, rng)
+            elif way == "random":
                 # So that the entries of GFᵀ are as large as those of X, on average.
                 size = 2 * np.sqrt(np.abs(X).mean() / k)
                 G, F = (size * (1 - rng.uniform(size=(rows, k))) for rows in (n, p))
@@ -235,6 +290,33 @@ class Factorization(Clusterer):
         if found < self.n_clusters:
             notes.append(FewerClusters(found, self.n_clusters, self.labels))
         return tuple(notes)
+
+
+def check_sample_weight(sample_weight: Any, X: Matrix) -> Array | None:  # (n, 1)
+    """The roots of the weights: squared errors of samples times these are weighted ones."""
+    if sample_weight is None:
+        return None
+    weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
+    if weight.shape != (X.shape[0],):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; it must be ({X.shape[0]},), one a sample."
+        )
+    if weight.min() < 0:
+        raise ValueError(
+            f"sample_weight has negative entries, the smallest is {weight.min():.3g}; they must be "
+            "nonnegative."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero everywhere: there is nothing to factorize.")
+    return np.sqrt(weight)[:, None]
+
+
+def times_rows(X: Matrix, root: Array | None) -> Matrix:
+    if root is None:
+        return X
+    if sparse.issparse(X):
+        return canonical(sparse.diags_array(root[:, 0]).astype(X.dtype) @ X)
+    return X * root
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)

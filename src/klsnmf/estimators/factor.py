@@ -7,13 +7,14 @@ fitted side by side, and the lowest value of the method's own objective kept.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core import memory
 from ..core.arithmetic import in_units
@@ -24,10 +25,12 @@ from ..grams.base import Data
 from ..grams.graph import Graph
 from ..kernels.inputs import check_graph, require_moderate, require_some_weight
 from ..kernels.neighbors import binary_graph
+from ..models.base import Model
+from ..models.extrapolated import Extrapolated
 from ..models.gnmf import GraphNMF
-from ..models.nmf import NMF, WeightedNMF
-from ..models.onmf import OrthogonalNMF
-from ..models.rmnmf import RobustNMF
+from ..models.nmf import NMF, Penalty, WeightedNMF
+from ..models.onmf import GroupedONMF, OrthogonalNMF
+from ..models.rmnmf import GroupedRobust, RobustNMF
 from ..models.semi_nmf import SemiNonnegative
 from .by_factors import Factorization, nearest_mixtures
 from .callbacks import fit_task
@@ -40,7 +43,39 @@ _SHORTEST = 1e-9
 _LARGEST_ALPHA = 1e50
 
 
-class WNMF(Factorization):
+class Weighable(Factorization):
+    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighed."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Factorize the samples and cluster them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or None
+            How much the squared error of each sample counts: a weight of 2 is the sample twice. A
+            sample of weight 0 has no part in the fit; its coefficients are those of a new one.
+
+        Returns
+        -------
+        self
+        """
+        with fit_task(self, X, y):
+            self._fit_together([self], X, sample_weight=sample_weight)
+        return self
+
+
+class Alternated(Factorization):
+    """What WNMF, SemiNMF and GNMF share: good steps for each of two factors."""
+
+    def _solver(self, model: NMF) -> Model:
+        return model if self.solver == "multiplicative" else Extrapolated(model)
+
+
+@dataclass(eq=False, repr=False)
+class WNMF(Alternated, Weighable):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
     Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF, by
@@ -110,8 +145,20 @@ class WNMF(Factorization):
 
     gaps = True
 
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Factorization._own_constraints,
+        "alpha_W": [Interval(Real, 0, None, closed="left")],
+        "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    _: KW_ONLY
+    alpha_W: float = 0.0
+    alpha_H: float | str = "same"
+    l1_ratio: float = 0.0
+
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None) -> Self:
         """Factorize the samples and cluster them.
 
         Parameters
@@ -123,6 +170,9 @@ class WNMF(Factorization):
             M, nonnegative, given by name; None weighs all known entries alike. Weights below
             1e-19, in double precision 1e-154, count as 0. With weights, or with gaps, a sparse X
             is made dense.
+        sample_weight : array-like of shape (n_samples,) or None
+            How much each sample counts: a weight of 2 is the sample twice. A sample of weight 0 has
+            no part in the fit; its coefficients are those of a new one.
 
         Returns
         -------
@@ -135,12 +185,13 @@ class WNMF(Factorization):
                 "fit(X, weights=...)."
             )
         with fit_task(self, X, y):
-            self._fit_together([self], X, weights=weights)
+            self._fit_together([self], X, weights=weights, sample_weight=sample_weight)
         return self
 
     def _model(self, X: Matrix, unit: float, weights: Any = None) -> tuple[NMF, Matrix]:
+        penalties = self._penalties(X.shape, unit)
         if weights is None and not has_gaps(X):
-            return NMF(Data(X)), X
+            return NMF(Data(X), **penalties), X
         X = dense(X)
         M = (~np.isnan(X)).astype(X.dtype)
         if weights is not None:
@@ -156,7 +207,21 @@ class WNMF(Factorization):
         size = float(np.einsum("ij,ij->", weighted.X, known, dtype=np.float64))
         # k-means knows no gaps: the mean of a feature stands in.
         means = weighted.X.sum(axis=0) / np.maximum(M.sum(axis=0), np.finfo(X.dtype).tiny)
-        return WeightedNMF(weighted, M, size), np.where(M > 0, known, means)
+        return WeightedNMF(weighted, M, size, **penalties), np.where(M > 0, known, means)
+
+    def _penalties(self, shape: tuple[int, ...], unit: float) -> dict[str, Penalty]:
+        """As scikit-learn has them, for factors that are √unit times smaller, and for twice f."""
+        alpha_H = self.alpha_W if self.alpha_H == "same" else float(self.alpha_H)
+        if (self.alpha_W or alpha_H) and self.solver == "multiplicative":
+            raise ValueError(
+                'The multiplicative rules know no penalties: use solver="auto", or alpha_W=0 and '
+                "alpha_H=0."
+            )
+        n, p = shape
+        return {
+            name: Penalty(self.l1_ratio * size / unit**1.5, (1 - self.l1_ratio) * size / unit)
+            for name, size in (("on_G", self.alpha_W * p), ("on_F", alpha_H * n))
+        }
 
     def _warn_of_gaps(self, M: Array) -> None:
         known = M > 0
@@ -182,15 +247,15 @@ class WNMF(Factorization):
         return nearest_mixtures(X, H.T)
 
 
-class ONMF(Factorization):
+class ONMF(Weighable):
     """Orthogonal nonnegative matrix tri-factorization (ONMF).
 
     Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I, by the rules of Ding and
     others: G groups the samples and F the features. Orthogonality is tended to, not reached, and
     the objective may rise now and then. ``components_`` are S Fᵀ.
 
-    The usual setting in comparisons is a start from k-means and 200 iterations. Random starts stay
-    where they are, on a plateau.
+    The usual setting in comparisons is ``solver="multiplicative"``, a start from k-means and 200
+    iterations. Random starts stay where they are, on a plateau.
 
     Parameters
     ----------
@@ -203,11 +268,17 @@ class ONMF(Factorization):
         As in :class:`WNMF`.
     """
 
+    @property
+    def orthogonal(self) -> bool:  # type: ignore[override]
+        """Whether rows of G have one nonzero entry: by the rules of Ding they only tend to."""
+        return self.solver != "multiplicative"
+
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
-        return OrthogonalNMF(Data(X)), X
+        rules = OrthogonalNMF if self.solver == "multiplicative" else GroupedONMF
+        return rules(Data(X)), X
 
 
-class SemiNMF(Factorization):
+class SemiNMF(Alternated, Weighable):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
     Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign, by the rules of Ding, Li and Jordan. F is
@@ -244,7 +315,7 @@ class GraphFactorization(Factorization):
         return check_graph(to_host(self.graph_neighbors), X.shape[0], X.dtype)
 
 
-class GNMF(GraphFactorization):
+class GNMF(GraphFactorization, Alternated):
     """Graph-regularised nonnegative matrix factorization (GNMF).
 
     Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the
@@ -345,7 +416,8 @@ class RMNMF(GraphFactorization):
         alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
         # Outliers rule k-means, and it would start from them: there they are as long as others.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
-        return RobustNMF(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
+        rules = RobustNMF if self.solver == "multiplicative" else GroupedRobust
+        return rules(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)
 
 
 def dense(X: Matrix) -> Array:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
 from ..core.arithmetic import unit_columns
 from ..core.types import Array, Labels
 from ..kernels.build import KernelSettings
+from ..models.convex import ConvexNMF
+from ..models.extrapolated import Extrapolated
 from ..models.kernel_kmeans import Lloyd
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.phases import Phase
@@ -24,6 +27,18 @@ class KernelFactorization(KernelClusterer):
     """What CNMF and KNMF share: how labels are read from G."""
 
     labels: str
+    solver: str
+
+    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+        "solver": [StrOptions({"auto", "multiplicative"})],
+    }
+
+    def _problem_of(self, kernel: KernelSettings) -> Setup:
+        """G free, no local term: by the solver, from starts that compete."""
+        if self.solver == "multiplicative":
+            return Setup(kernel, run=raced)
+        steps = Phase("steps", lambda K, lam: Extrapolated(ConvexNMF(K)))
+        return Setup(kernel, phases=[steps], run=raced)
 
     def _labels_of(self, solution: Solution) -> Labels:
         G = solution.factors["G"]
@@ -90,9 +105,10 @@ class CNMF(KernelFactorization):
     random_state: Any = None
     verbose: int = 0
     callback: Callback | None = None
+    solver: str = "auto"
 
     def _setup(self) -> Setup:
-        return Setup(KernelSettings.of(self, kernel="linear", gram="samples"), run=raced)
+        return self._problem_of(KernelSettings.of(self, kernel="linear", gram="samples"))
 
 
 @dataclass(eq=False, repr=False)
@@ -137,9 +153,10 @@ class KNMF(KernelFactorization):
     random_state: Any = None
     verbose: int = 0
     callback: Callback | None = None
+    solver: str = "auto"
 
     def _setup(self) -> Setup:
-        return Setup(KernelSettings.of(self), run=raced)
+        return self._problem_of(KernelSettings.of(self))
 
 
 @dataclass(eq=False, repr=False)

@@ -35,10 +35,8 @@ _FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
 #: Up to this many samples dense powers of S are worth their time. Steps leave few eigenvectors.
-#: These are found sooner than a power of S and make iterations shorter, unless samples are few:
-#: after the fewest steps where there is plenty of them, else after so many.
+#: These are found sooner than a power of S and make iterations shorter, unless samples are few.
 _MOST_SQUARED = 4000
-_MOST_SQUARED_STEPS = 16
 _FEW_SAMPLES = 1000
 
 #: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.

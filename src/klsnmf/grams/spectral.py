@@ -294,10 +294,15 @@ def _piece_vectors(S: sparse.csr_array, degrees: Array, m: int) -> Array:  # (n,
 
 
 def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)
-    """By a dense solver, which leaves nothing out but what fades from step to step to and fro."""
-    values, U = linalg.eigh(S)
-    nothing = np.zeros((1, len(S)), U.dtype)
-    return Spectrum(U[:, ::-1], np.clip(values[::-1].astype(np.float64), 0, 1), degrees, nothing)
+    """By a dense solver, which leaves nothing out.
+
+    Of eigenvalues below zero the size counts, as it does where random signs tell what is left out.
+    """
+    values, U = linalg.eigh(S.astype(np.float64))
+    values = np.minimum(np.abs(values), 1)
+    order = np.argsort(-values, kind="stable")
+    nothing = np.zeros((1, len(S)), S.dtype)
+    return Spectrum(U[:, order].astype(S.dtype), values[order], degrees, nothing)
 
 
 def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)

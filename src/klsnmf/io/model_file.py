@@ -29,12 +29,14 @@ from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotConverged
+from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
 from ..kernels import similarity
 from ..kernels.count import Evidence
+from ..kernels.levels import Level, Profile
+from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.solution import Doubts, Trouble
@@ -131,8 +133,8 @@ _ARCHIVE = _ModelArchive(
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
     *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
-    *(Evidence, Grouped, Largest, NearestMean, NewSamples),
-    *(Collapsed, FewerClusters, NotConverged, InDoubt, Doubts, Trouble),
+    *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
+    *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
 )
 
 

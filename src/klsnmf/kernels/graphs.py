@@ -51,6 +51,7 @@ class Numbers:
     fewer: tuple[int, ...] = ()
     more: tuple[int, ...] = ()
     noisy: bool = False
+    by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
 
     @property
     def most(self) -> int:
@@ -66,12 +67,12 @@ def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     around = neighborhood(X, usual)
     if around.noise > noisy:
-        return Numbers(max(usual, min(MANY, room)), noisy=True)
+        return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
     if n > _MOST_COMPARED:
-        return Numbers(usual)
+        return Numbers(usual, by_rule=True)
     fewer = (q for q in FEWER if q < usual and around.dimension <= THIN)
     more = (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more))
+    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from ..core.types import Array, Labels
 from ..grams.base import Operator
@@ -54,6 +54,9 @@ class Model(ABC):
 
     factors: ClassVar[tuple[str, ...]]
 
+    #: Whether a fit goes on from its factors alone as it would have gone on.
+    resumes: ClassVar[bool] = False
+
     @property
     @abstractmethod
     def scale(self) -> float:
@@ -76,6 +79,38 @@ class Model(ABC):
         """Iterations over which the loss must stand still before a fit has converged."""
         return PATIENCE
 
+    def update(self, factor: str, s: State) -> Array:
+        """The new factor: that of its own rule."""
+        new: Array = getattr(self, f"update_{factor}")(s)
+        return new
+
+    def begun(self, start: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The factors of a start, with what else the rules begin with."""
+        return start
+
+    def memory(self) -> dict[str, str]:
+        """Arrays that rules keep in the state beside factors: name -> the array it is shaped like.
+
+        They are zero at first. A rule changes them in place.
+        """
+        return {}
+
+    def residual(self, s: State) -> float | None:
+        """How far the factors are from a solution, whatever their scale; None where it is unknown.
+
+        The root of what would be gained by the best step on the way where each entry goes to its
+        own best value, compared with the loss of factors that are zero: zero at a solution only.
+        """
+        return None
+
+    def result(self, s: State) -> dict[str, Array]:
+        """The factors that a fit ends with."""
+        return {name: getattr(s, name) for name in self.factors}
+
+    def resumed(self, start: Mapping[str, Array], end: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Where the winner of a race begins in double precision: at its start."""
+        return start
+
     def in_single_precision(self) -> Self:
         """The same problem for rough work in half the time; itself where there is no such thing."""
         return self
@@ -95,3 +130,32 @@ class Model(ABC):
     def lost(self, s: State) -> float:
         """The share of the samples that fit no cluster."""
         return 0.0
+
+
+class Alternating(Protocol):
+    """A problem in two factors that has good steps for each of them.
+
+    A step gets the other factor and its product with the matrix of the problem, at any point: it
+    may have negative entries. Its own factor begins at V, which may be changed.
+    """
+
+    factors: ClassVar[tuple[str, ...]]
+
+    @property
+    def scale(self) -> float: ...
+
+    def products(self) -> dict[str, tuple[Operator, str]]: ...
+
+    def in_single_precision(self) -> Self: ...
+
+    def first_step(self, V: Array, other: Array, product: Array) -> Array: ...
+
+    def second_step(self, V: Array, other: Array, product: Array) -> Array: ...
+
+    def objective(self, first: Array, second: Array, of_first: Array) -> float: ...
+
+    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
+        """The gains of both factors, added: see :func:`klsnmf.models.quadratic.gain`."""
+        ...
+
+    def labels(self, s: State) -> Labels: ...

@@ -17,12 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ..core.arithmetic import column_inner, dot, flushed, scaled
+import numpy as np
+
+from ..core.arithmetic import column_inner, dot, flushed, scaled, square
 from ..core.types import Array
 from ..grams.base import Operator
 from ..grams.graph import Graph
 from .base import State
 from .nmf import FF, GG, NMF
+from .quadratic import gain, gain_by_rows, sweeps_worth, swept
 
 #: α times the mean degree up to which single precision tells fits apart.
 _MOST_GRAPH = 10.0
@@ -62,3 +65,44 @@ class GraphNMF(NMF):
 
     def loss(self, s: State) -> float:
         return super().loss(s) + self.alpha * float(column_inner(s.F, s.F) @ self.roughness(s))
+
+    def first_step(self, V: Array, other: Array, product: Array) -> Array:
+        """G for F: sweeps, before each of which L is replaced by what bounds it, 2 Deg.
+
+        tr(GᵀLGN²) ≤ tr(VᵀLVN²) + 2 tr((G - V)ᵀLVN²) + 2 tr((G - V)ᵀDeg(G - V)N²), with = at G = V.
+        """
+        V = np.maximum(V, 0, out=V)
+        FF, N2 = square(other), self.alpha * column_inner(other, other)
+        if self.alpha == 0:
+            return swept(V, FF, product, sweeps_worth(self.X, V.shape[1]))
+        E = np.multiply(2 * self.graph.degrees, N2, out=np.empty_like(V))
+        for _ in range(sweeps_worth(self.X, V.shape[1])):
+            V = swept(V, FF, product - self.Laplacian(V) * N2 + E * V, 1, E)
+        return V
+
+    def second_step(self, V: Array, other: Array, product: Array) -> Array:
+        V = np.maximum(V, 0, out=V)
+        A = self.curvature_of_F(other)
+        return swept(V, A, product, sweeps_worth(self.X.T, V.shape[1]))
+
+    def Laplacian(self, V: Array) -> Array:  # (n, k)
+        """LV."""
+        return self.graph.degrees * V - self.graph.dot(V)
+
+    def curvature_of_F(self, G: Array) -> Array:  # (k, k)
+        """GᵀG + α diag(GᵀLG)."""
+        return square(G) + self.alpha * np.diag(column_inner(G, self.Laplacian(G)))
+
+    def objective(self, first: Array, second: Array, of_first: Array) -> float:
+        rough = column_inner(first, self.Laplacian(first)) * column_inner(second, second)
+        return super().objective(first, second, of_first) + self.alpha * float(rough.sum())
+
+    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
+        A = square(second)
+        N2 = self.alpha * np.diag(A)
+
+        def bend(V: Array) -> Array:
+            return dot(V, A) + self.Laplacian(V) * N2
+
+        in_G = gain(first, bend(first) - of_second, np.diag(A) + self.graph.degrees * N2, bend)
+        return in_G + gain_by_rows(second, self.curvature_of_F(first), of_first)

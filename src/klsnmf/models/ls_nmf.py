@@ -41,6 +41,9 @@ from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator, Weights
 from .base import PATIENCE, Model, State
 
+#: Steps after which a sample that is like itself alone is no longer part of its cluster.
+_FADING = 5
+
 
 @dataclass(frozen=True)
 class LocalSimilarity(Model):
@@ -85,8 +88,11 @@ class LocalSimilarity(Model):
 
     @property
     def patience(self) -> int:
-        """Steps that are solved exactly do nothing for ever once they do nothing."""
-        return 1 if self.closed else PATIENCE
+        """Steps that are solved exactly do nothing for ever once they do nothing.
+
+        But for samples that are like no other of their cluster: those fade out of it.
+        """
+        return _FADING if self.closed else PATIENCE
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """KW from KG, where W is G with columns of another length."""

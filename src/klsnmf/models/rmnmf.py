@@ -3,7 +3,7 @@
     Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG),    G ≥ 0, GᵀG = I, F of any sign,
 
 after Huang, Nie, Huang and Ding, "Robust manifold nonnegative matrix factorization" (2014). Errors
-count with their length, not its square. Solved by an augmented Lagrangian: the errors become
+count with their length, not its square. They solve it by an augmented Lagrangian: the errors become
 E = X - GFᵀ, the nonnegative G becomes Z = G, and the multipliers Λ and Σ with the weight μ drive
 both equations home. With Y = X - E + Λ/μ an iteration is
 
@@ -28,12 +28,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ..core.arithmetic import inner, square, unit_columns
+from ..core.arithmetic import inner, one_a_row, square, taken, unit_columns
+from ..core.arithmetic import lengths as column_lengths
 from ..core.types import Array
 from ..grams.base import Operator
 from ..grams.graph import Graph
@@ -66,7 +67,18 @@ class RobustNMF(NMF):
     alpha: float
     basis: Array | None = None  # (p, r)
 
-    factors = ("Q", "w", "D", "F", "Z", "G", "R", "Sigma", "last_mu", "mu")
+    factors: ClassVar[tuple[str, ...]] = (
+        "Q",
+        "w",
+        "D",
+        "F",
+        "Z",
+        "G",
+        "R",
+        "Sigma",
+        "last_mu",
+        "mu",
+    )
 
     @cached_property
     def scale(self) -> float:
@@ -160,15 +172,103 @@ class RobustNMF(NMF):
         """How far G = Z is from holding."""
         return float(np.linalg.norm(s.G - s.Z) / np.sqrt(s.G.shape[1]))
 
-    def residual(self, s: State) -> float:
+    def constraint_residual(self, s: State) -> float:
         return max(self.error_residual(s), self.split_residual(s))
 
     def settled(self, s: State) -> bool:
         # The split is cheap to look at, and the last to hold.
         return self.split_residual(s) < RESIDUAL and self.error_residual(s) < RESIDUAL
 
+    def error(self, G: Array, H: Array) -> float:
+        return super().error(G, H if self.basis is None else self.basis.T @ H)
+
     def factorization(self, s: State) -> tuple[Array, Array]:
         return s.Z, s.F if self.basis is None else self.basis @ s.F
+
+
+@dataclass(frozen=True)
+class GroupedRobust(RobustNMF):
+    """The same problem with its constraints always kept: no step ever raises it.
+
+    Nonnegative orthogonal columns have one nonzero entry a row. With e_i the errors so far and
+    w_i = 1/‖e_i‖, the lengths are bounded by squares, ‖x_i - F g_i‖ ≤ ½ w_i ‖x_i - F g_i‖² + const,
+    with = at the last iterate. Then the best F is known, a weighted mean of each cluster. For G, L
+    is bounded by 2 Deg as in GNMF, and what remains is a problem of each row: in column c with
+    entry a it is ½ q_ic a² - p_ic a, where V is the last G, ρ_c = (VᵀLV)_cc, and
+
+        q_ic = w_i (FᵀF)_cc + 4α Deg_i
+        p_ic = w_i (XF)_ic - 2α (LV - ρV)_ic + 4α Deg_i V_ic.
+
+    A row goes where p²/q is largest, with a = p/q. Lengths of columns are fixed after that; ρ has
+    the graph term not change with them. Should the objective be higher then, the last G is kept.
+    """
+
+    factors = ("F", "G")
+
+    def products(self) -> dict[str, tuple[Operator, str]]:
+        return {"XF": (self.X, "F")}
+
+    def start(self, G: Array, F: Array) -> dict[str, Array]:
+        G = unit_columns(np.eye(G.shape[1])[np.argmax(G, axis=1)])
+        return {"F": self.X.X.T @ G, "G": G}
+
+    def weights(self, F: Array, G: Array) -> Array:  # (n, 1)
+        """1/‖e_i‖, but for errors that are nothing beside the samples."""
+        least = np.finfo(G.dtype).eps * self.scale / len(G)
+        return 1 / np.maximum(lengths(self.X.X - G @ F.T), least)[:, None]
+
+    def update_F(self, s: State) -> Array:
+        wG = self.weights(s.F, s.G) * s.G
+        total = np.einsum("ik,ik->k", wG, s.G)
+        return (self.X.X.T @ wG) / np.where(total > 0, total, 1)
+
+    def rows(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
+        """p and q."""
+        w, Deg = self.weights(s.F, s.G), self.alpha * self.graph.degrees
+        LG = self.Laplacian(s.G)
+        rho = np.einsum("ik,ik->k", s.G, LG)
+        p = w * s.XF - 2 * self.alpha * (LG - rho * s.G) + 4 * Deg * s.G
+        return p, w * np.einsum("pk,pk->k", s.F, s.F) + 4 * Deg
+
+    def update_G(self, s: State) -> Array:
+        """The next G; F and XF, in place, are scaled as its columns are scaled back."""
+        p, q = self.rows(s)
+        p = np.maximum(p, 0)
+        q = np.where(q > 0, q, 1)
+        c = np.argmax(p**2 / q, axis=1)
+        G = one_a_row(p, c, taken(p, c) / taken(q, c))
+        length = column_lengths(G)
+        s.F *= length
+        s.XF *= length
+        new = G / length
+        if self.value(s.F, new) <= self.value(s.F / length, s.G):
+            return new
+        s.F /= length
+        s.XF /= length
+        return s.G.copy()
+
+    def Laplacian(self, V: Array) -> Array:  # (n, k)
+        return self.graph.degrees * V - self.graph.dot(V)
+
+    def value(self, F: Array, G: Array) -> float:
+        errors = float(lengths(self.X.X - G @ F.T).sum())
+        return errors + self.alpha * inner(G, self.Laplacian(G))
+
+    def loss(self, s: State) -> float:
+        return self.value(s.F, s.G)
+
+    def residual(self, s: State) -> float:
+        """The root of what the next step in G gains in its bound, compared with Σ ‖x_i‖."""
+        p, q = self.rows(s)
+        best = (np.maximum(p, 0) ** 2 / np.where(q > 0, q, 1)).max(axis=1) / 2
+        here = (p * s.G - q * s.G**2 / 2).sum(axis=1)
+        return float(np.sqrt(np.maximum(best - here, 0).sum() / self.scale))
+
+    def settled(self, s: State) -> bool:
+        return True
+
+    def factorization(self, s: State) -> tuple[Array, Array]:
+        return s.G, s.F if self.basis is None else self.basis @ s.F
 
 
 def lengths(A: Array) -> Array:  # (n, p) -> (n,)

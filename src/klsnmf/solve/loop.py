@@ -20,6 +20,9 @@ from ..core.work import allowed_threads, tell, threads_for
 from ..models.base import Model, State
 from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 
+#: Where a model knows how far it is from a solution, it is asked in every so many iterations.
+LOOK = 5
+
 #: More samples that fit no cluster than this share, and the fit has collapsed.
 MOST_LOST = 0.5
 
@@ -129,6 +132,7 @@ class _Fit:
     place: int
     losses: list[float] = field(default_factory=list)
     changes: dict[str, list[float]] = field(default_factory=dict)
+    residuals: list[float] = field(default_factory=list)
     end: End | None = None
     labels: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
@@ -138,7 +142,7 @@ class _Fit:
 
     def update(self, factor: str) -> None:
         old = getattr(self.state, factor)
-        new = getattr(self.model, f"update_{factor}")(self.state)
+        new = self.model.update(factor, self.state)
         self.state.changed(factor)
         if new is old:  # renewed in place, because it is large: its change is not followed
             return
@@ -158,10 +162,20 @@ class _Fit:
             self.finish(Status.COLLAPSED, Trouble.OVERFLOW)
         elif self.model.runaway(self.state):
             self.finish(Status.COLLAPSED, Trouble.GROWS)
-        elif tol > 0 and moved < max(tol * abs(loss), rounding) and self.model.settled(self.state):
+        elif tol > 0 and self.stands_still(iteration, moved, rounding, tol):
             self.finish(Status.CONVERGED)
         elif iteration == max_iter:
             self.finish(Status.EXHAUSTED)
+
+    def stands_still(self, iteration: int, moved: float, rounding: float, tol: float) -> bool:
+        """Whether the residual is small, or, where none is known, the loss hardly moves."""
+        if iteration % LOOK == 0 or iteration == 1:
+            residual = self.model.residual(self.state)
+            if residual is not None:
+                self.residuals.append(residual)
+        if self.residuals:
+            return self.residuals[-1] <= tol or moved < rounding
+        return moved < max(tol * abs(self.losses[-1]), rounding) and self.model.settled(self.state)
 
     def finish(self, status: Status, trouble: Trouble | None = None) -> None:
         share = self.model.lost(self.state)
@@ -182,8 +196,9 @@ class _Fit:
         assert self.end is not None
         history = {"objective": np.array(self.losses)}
         history |= {f"change_{name}": np.array(values) for name, values in self.changes.items()}
-        factors = {name: getattr(self.state, name) for name in self.model.factors}
-        return Solution(factors, self.labels, history, **vars(self.end))
+        residual = self.residuals[-1] if self.residuals else None
+        factors = self.model.result(self.state)
+        return Solution(factors, self.labels, history, **vars(self.end), residual=residual)
 
 
 class _Batch:
@@ -193,6 +208,7 @@ class _Batch:
         self.operators = models[0].products()
         self.threads = allowed_threads()
         count = len(models)
+        starts = [model.begun(start) for model, start in zip(models, starts, strict=True)]
         self.stacks: dict[str, Array] = {}
         for product, (operator, factor) in self.operators.items():
             rows, k = starts[0][factor].shape
@@ -206,6 +222,8 @@ class _Batch:
                     self.stacks[factor][place, ...] = cast(block, self.stacks[factor].dtype)
             else:  # it is in no product, so any memory order will do
                 self.stacks[factor] = np.stack(blocks)
+        for name, like in models[0].memory().items():
+            self.stacks[name] = np.zeros_like(self.stacks[like])
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 

@@ -115,7 +115,8 @@ class Standing:
 class Solution:
     """One fit: its factors, how it went, and how it ended.
 
-    ``exact`` says that a row of G has one nonzero entry at most.
+    ``exact`` says that a row of G has one nonzero entry at most. ``residual`` is how far the
+    factors were from a solution when it was looked at last, where that is known.
     """
 
     factors: dict[str, Array]
@@ -125,6 +126,7 @@ class Solution:
     trouble: Trouble | None = None
     share: float = 0.0
     exact: bool = False
+    residual: float | None = None
 
     @property
     def objective(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.extmath import randomized_svd
 
 from ..core.kmeans import by_appearance, draw_seed, kmeans, kmeans_labels
 from ..core.types import Array, Labels, Matrix
@@ -18,6 +19,24 @@ _SAME_AGAIN = 6
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """W and G with entries uniform in (0, 1]; W divided so that W Gᵀ has the size of 1/n."""
     return (1 - rng.uniform(size=(n, k))) / n, 1 - rng.uniform(size=(n, k))
+
+
+def nndsvd(X: Matrix, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """G and F from the singular vectors of X (Boutsidis and Gallopoulos, 2008).
+
+    Of each pair u, v the positive or the negative parts count, whichever are longer. Zeros become a
+    hundredth of the mean, so that rules that multiply can leave them.
+    """
+    U, sizes, Vt = randomized_svd(X, min(k, *X.shape), random_state=rng)
+    G, F = (np.zeros((rows, k)) for rows in X.shape)
+    for c, (u, size, v) in enumerate(zip(U.T, sizes, Vt, strict=True)):
+        ends = [(np.maximum(sign * u, 0), np.maximum(sign * v, 0)) for sign in (1, -1)]
+        products = [float(np.linalg.norm(a) * np.linalg.norm(b)) for a, b in ends]
+        a, b = ends[int(np.argmax(products))]
+        if max(products) > 0:
+            share = np.sqrt(size * max(products))
+            G[:, c], F[:, c] = share * a / np.linalg.norm(a), share * b / np.linalg.norm(b)
+    return np.maximum(G, G.mean() / 100), np.maximum(F, F.mean() / 100)
 
 
 def starts(
