@@ -691,14 +691,14 @@ FAULTS = [
     ),
     Fault(
         "table of results: a name can be a formula",
-        'return f"\'{name}"',
+        """return _FORMULA.sub(r"\\1'\\2", name)""",
         "return name",
         "test_no_name_becomes_a_formula",
     ),
     Fault(
         "table of results: a name can be a formula after a space",
-        "name.lstrip().startswith(_FORMULA)",
-        "name.startswith(_FORMULA)",
+        """(\\s*['\\"]?\\s*[=+""",
+        "([=+",
         "test_no_name_becomes_a_formula",
     ),
     Fault(
@@ -751,8 +751,8 @@ FAULTS = [
     ),
     Fault(
         "written aside: a file can take its name before it is on the disk",
-        "os.fsync(file.fileno())",
-        "pass",
+        "            file.flush()\n            os.fsync(file.fileno())",
+        "            pass",
         "test_a_full_disk",
     ),
     Fault(
@@ -1005,6 +1005,12 @@ FAULTS = [
         "test_a_file_that_another_program_put_in_its_place_is_theirs",
     ),
     # ------------------------------------------------------- fits
+    Fault(
+        "crowds: all have the same of their equals for neighbours",
+        "found[members, :count] = members[(np.arange(g)[:, None] + steps) % g]",
+        "found[members, :count] = members[steps]",
+        "test_nobody_is_the_neighbour_of_everyone",
+    ),
     Fault(
         "threads: a computation that ends lifts the limits of others",
         "        if not self.asked:\n            self.before.restore",
