@@ -787,8 +787,8 @@ FAULTS = [
     ),
     Fault(
         "model files: centres of k-means may have another shape",
-        "if kind is KMeans:",
-        "if False:",
+        '"cluster_centers_": _Wanted("kp")',
+        '"cluster_centers_": _Wanted("??")',
         HOSTILE_MODELS,
     ),
     Fault(
