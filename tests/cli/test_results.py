@@ -161,6 +161,29 @@ def test_two_runs_in_one_folder():
     assert os.listdir() == ["out"]
 
 
+def test_a_lock_that_another_process_keeps_is_told(monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr(results, "_PATIENCE", 0.1)
+    lock = os.open(".", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(OutputError, match="another process has locked"):
+            make(1)
+    finally:
+        os.close(lock)
+    make(1)
+    assert os.listdir() == ["out"]
+
+
+def test_where_there_are_no_locks(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.writing._fcntl", None)
+    make(1)
+    make(2)
+    assert state() == 2
+    assert os.listdir() == ["out"]
+
+
 def test_results_of_the_living_are_left_alone():
     with result_folder(Path("out"), force=False) as aside:
         assert in_a_child(make, 1) == 0
