@@ -212,8 +212,10 @@ def test_a_summary_that_is_none(kind):
 def test_files_of_others_stay_and_so_does_the_folder():
     make(0)
     Path("out/notes.txt").write_text("mine")
-    Path("out/sub").mkdir()
     before = Path("out").stat().st_ino
+    make(1)
+    assert Path("out/notes.txt").read_text() == "mine"
+    Path("out/sub").mkdir()
     make(2)
     assert state() == 2
     assert Path("out").stat().st_ino == before
@@ -416,6 +418,8 @@ def test_who_is_not_to_hang_up_does_not(monkeypatch):
     try:
         with stoppable():
             signal.raise_signal(signal.SIGHUP)
+    except KeyboardInterrupt:
+        pytest.fail("it was interrupted")
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from scipy import sparse
@@ -119,6 +119,7 @@ def test_indices_are_sorted_for_those_that_need_it():
         st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(-3, 14)), max_size=2
     ),
 )
+@example(lengths=[1, 1, 1], indices=[0] * 12, changes=[(0, 1, 3), (0, 2, 1)])  # pointers fall
 def test_what_the_gate_lets_in_is_sound(lengths, indices, changes):
     rows, count = len(lengths), sum(lengths)
     indptr, indices = [0, *np.cumsum(lengths)], indices[:count]
