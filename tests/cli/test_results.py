@@ -161,6 +161,29 @@ def test_two_runs_in_one_folder():
     assert os.listdir() == ["out"]
 
 
+def test_a_lock_that_another_process_keeps_is_told(monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr(results, "_PATIENCE", 0.1)
+    lock = os.open(".", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(OutputError, match="another process has locked"):
+            make(1)
+    finally:
+        os.close(lock)
+    make(1)
+    assert os.listdir() == ["out"]
+
+
+def test_where_there_are_no_locks(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.writing._fcntl", None)
+    make(1)
+    make(2)
+    assert state() == 2
+    assert os.listdir() == ["out"]
+
+
 def test_results_of_the_living_are_left_alone():
     with result_folder(Path("out"), force=False) as aside:
         assert in_a_child(make, 1) == 0
@@ -189,8 +212,10 @@ def test_a_summary_that_is_none(kind):
 def test_files_of_others_stay_and_so_does_the_folder():
     make(0)
     Path("out/notes.txt").write_text("mine")
-    Path("out/sub").mkdir()
     before = Path("out").stat().st_ino
+    make(1)
+    assert Path("out/notes.txt").read_text() == "mine"
+    Path("out/sub").mkdir()
     make(2)
     assert state() == 2
     assert Path("out").stat().st_ino == before
@@ -393,6 +418,8 @@ def test_who_is_not_to_hang_up_does_not(monkeypatch):
     try:
         with stoppable():
             signal.raise_signal(signal.SIGHUP)
+    except KeyboardInterrupt:
+        pytest.fail("it was interrupted")
     finally:
         signal.signal(signal.SIGHUP, before)
 

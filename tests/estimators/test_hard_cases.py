@@ -20,6 +20,17 @@ def test_samples_that_have_nothing_in_common(n, k, kernel):
     assert set(labels) <= set(range(k))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["kls-nmf", "gnmf", "cnmf", "kernel-kmeans"])
+def test_clusters_are_numbered_as_they_appear(name):
+    """So that equally good starts give the same labels."""
+    X, _ = blobs(60, 4, 8, seed=2)
+    for seed in range(4):
+        labels = METHODS[name](4, random_state=seed).fit(X).labels_
+        _, first = np.unique(labels, return_index=True)
+        assert (np.diff(first) > 0).all()
+
+
 def mostly_zeros():
     X, _ = blobs(50, 3, 5, seed=0)
     X[:30] = 0

