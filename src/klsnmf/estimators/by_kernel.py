@@ -25,6 +25,7 @@ from ..core.arithmetic import canonical, in_units, plus, product, with_short_ind
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
+from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
@@ -489,6 +490,7 @@ def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matri
     return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
 
+@stage("steps")
 def _solved(
     setups: Sequence[Setup], problem: Problem, journal: Journal, share: float
 ) -> tuple[list[float], list[Solution]]:
