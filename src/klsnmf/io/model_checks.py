@@ -36,7 +36,7 @@ class _Wanted:
 
 #: By the name of the attribute, or of the record and its field.
 WANTED = {
-    "labels_": _Wanted("n", "i", 0, "k"),
+    "labels_": _Wanted("n", "i", -1, "k"),
     "W_": _Wanted("nk", least=0),
     "G_": _Wanted("nk", least=0),
     "strengths_": _Wanted("n", least=0, most=1),
@@ -68,6 +68,9 @@ WANTED = {
     "NearestMean.length": _Wanted("k", least=0),
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
+
+#: No whole number of a model is larger: JSON has them of any length, and compiled code has not.
+_LARGEST = 2**53
 
 #: Attributes that are only shown: what overflowed in a fit that failed is part of its history.
 _SHOWN = ("history_", "n_clusters_evidence_", "objective_", "inertia_", "verdict_", "notes_")
@@ -116,6 +119,8 @@ def _look(value: Any, name: str, sizes: dict[str, int]) -> None:
         checks.array(numbers, name, "biufUO")
     elif isinstance(value, float):
         need(math.isfinite(value), f"{name} is not finite")
+    elif isinstance(value, int):
+        need(abs(value) <= _LARGEST, f"{name} is too large a number")
     else:
         known = value is None or isinstance(value, bool | int | str | dict | Enum)
         need(known, f"{name} is of type {type(value).__name__}")
