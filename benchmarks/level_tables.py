@@ -74,6 +74,8 @@ def _means(answers: Answers, groups: dict[str, list[str]], tools: list[str]) -> 
     text = ["Mean adjusted Rand index.", "", *head("", "sets", *tools)]
     for group, names in groups.items():
         shared = [name for name in names if all((name, tool) in answers for tool in tools)]
+        if not shared:
+            continue
         means = [float(np.mean([answers[name, tool][0] for name in shared])) for tool in tools]
         told = [f"{mean:.3f}" for mean in means]
         best = max(told, key=float)

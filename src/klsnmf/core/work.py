@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -139,6 +140,38 @@ def observed(observer: Observer) -> Iterator[None]:
         yield
     finally:
         _observer.reset(before)
+
+
+#: Stage -> the seconds that it has taken, where somebody wants to know.
+Seconds = dict[str, float]
+
+_seconds: ContextVar[Seconds | None] = ContextVar("seconds", default=None)
+
+
+@contextmanager
+def timed() -> Iterator[Seconds]:
+    """Stage -> seconds, of all that goes on inside; "all" has those of everything."""
+    seconds: Seconds = {}
+    outer, start = _seconds.get(), time.perf_counter()
+    before = _seconds.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(before)
+        if outer is not None:
+            outer |= {name: outer.get(name, 0.0) + took for name, took in seconds.items()}
+        seconds["all"] = time.perf_counter() - start
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """A part of a fit whose seconds are counted."""
+    seconds, start = _seconds.get(), time.perf_counter()
+    try:
+        yield
+    finally:
+        if seconds is not None:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def tell(stage: str, done: int, total: int) -> None:

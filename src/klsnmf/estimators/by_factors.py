@@ -174,9 +174,8 @@ class Factorization(Clusterer):
         unit, root = self._unit_of(X), check_sample_weight(sample_weight, X)
         model, samples = self._model(in_units(times_rows(X, root), unit), unit, **more)
         rng = check_random_state(self.random_state)
-        starts = self._starts(model, samples, unit, rng)
-        if root is not None:
-            starts = [{**start, "G": start["G"] * root} for start in starts]
+        pairs = self._starts(samples, unit, rng)
+        starts = [model.start(times_rows(G, root).astype(F.dtype), F) for G, F in pairs]
         solver = self._solver(model)
         solutions = raced(
             [solver] * len(starts),
@@ -232,8 +231,8 @@ class Factorization(Clusterer):
         """The model of X, which is given in this unit, and samples to find starts in."""
 
     def _starts(
-        self, model: NMF, X: Matrix, unit: float, rng: np.random.RandomState
-    ) -> list[dict[str, Array]]:
+        self, X: Matrix, unit: float, rng: np.random.RandomState
+    ) -> list[tuple[Array, Array]]:
         """By the singular vectors, at random, or from labels of k-means; none is there twice.
 
         "auto" has one start from the singular vectors, and takes turns with the others.
@@ -241,7 +240,7 @@ class Factorization(Clusterer):
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype
         if not isinstance(self.init, str):
             G, F = self._check_pair(n, p)
-            return [model.start(G.astype(dtype), (F / unit).astype(dtype))]
+            return [(G.astype(dtype), (F / unit).astype(dtype))]
         pairs: dict[bytes, tuple[Array, Array]] = {}
         ways = {"auto": ["nndsvd", *("kmeans", "random") * self.n_init]}
         chosen = ways.get(self.init, [self.init] * self.n_init)[: self.n_init]
@@ -259,7 +258,7 @@ class Factorization(Clusterer):
                 onehot = np.eye(k, dtype=dtype)[labels]
                 means = safe_sparse_dot(X.T, onehot) / np.maximum(onehot.sum(axis=0), 1)
                 pairs[labels.tobytes()] = factors_of_labels(labels, k)[1], np.asarray(means)
-        return [model.start(G.astype(dtype), F.astype(dtype)) for G, F in pairs.values()]
+        return [(G.astype(dtype), F.astype(dtype)) for G, F in pairs.values()]
 
     def _check_pair(self, n: int, p: int) -> list[Array]:
         """The factors of ``init=(G0, F0)``."""

@@ -25,6 +25,7 @@ from ..core.arithmetic import canonical, in_units, plus, product, with_short_ind
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
+from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
@@ -229,7 +230,12 @@ class KernelClusterer(Clusterer):
         return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
     def _choice(
-        self, setup: Setup, samples: Samples, X: Matrix | None, k: int, counted: Counted | None
+        self,
+        setup: Setup,
+        samples: Samples,
+        X: Matrix | None,
+        k: int,
+        counted: Counted | None = None,
     ) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
         graphs = None if counted is None else counted.graphs_for(k)
@@ -484,6 +490,7 @@ def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matri
     return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
 
+@stage("steps")
 def _solved(
     setups: Sequence[Setup], problem: Problem, journal: Journal, share: float
 ) -> tuple[list[float], list[Solution]]:

@@ -78,11 +78,12 @@ class Alternated(Factorization):
 class WNMF(Alternated, Weighable):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
-    Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF, by
-    the rules of Lee and Seung; entries of X that are NaN have weight 0.
+    Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF;
+    entries of X that are NaN have weight 0.
 
-    The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``. From
-    k-means the clusters are read better from the largest coefficients, so that is the default.
+    The usual setting in comparisons is ``solver="multiplicative"``, a random start and 1000
+    iterations, ``init="random"``. From k-means the clusters are read better from the largest
+    coefficients, so that is the default.
 
     A sample without any known entry has coefficients of zero and the label that most samples have;
     a feature without any has zeros in ``components_``. Both come with a warning. ``transform`` and
@@ -94,23 +95,32 @@ class WNMF(Alternated, Weighable):
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
-    init : {"kmeans", "random"} or (G0, F0), default="kmeans"
-        Where to start: labels from k-means on X, random numbers, or a pair of arrays of shape
-        (n_samples, n_clusters) and (n_features, n_clusters).
+    init : {"kmeans", "random", "nndsvd", "auto"} or (G0, F0), default="kmeans"
+        Where to start: labels from k-means on X, random numbers, the singular vectors of X, or a
+        pair of arrays of shape (n_samples, n_clusters) and (n_features, n_clusters). "auto" takes
+        the singular vectors once, and k-means and random numbers in turn. A fit goes on from
+        another with ``init=(other.G_, other.components_.T)``.
     n_init : int, default=10
         Number of starts, fitted side by side; the lowest objective is kept. Where X is large, dense
         and in double precision, and single precision suffices to tell the starts apart, they
         compete in it, and the best is fitted in double: a callback hears of a phase "race" first.
     max_iter : int, default=1000
+        Of the race, and of the fit after it.
     tol : float, default=1e-4
-        A fit has converged when its objective changes by less than this share of itself over
-        10 iterations. 0 runs ``max_iter`` iterations.
+        A fit has converged when its residual, which knows no scale and is zero at a solution only,
+        is at most this. With ``solver="multiplicative"`` when its objective changes by less than
+        this share of itself over 10 iterations. 0 runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 prints a line every ten iterations.
     callback : callable or None, default=None
         Called after every iteration with a :class:`klsnmf.solve.loop.Progress`; the fit stops where
         it is when it returns True.
+    solver : {"auto", "multiplicative"}, default="auto"
+        Sweeps over the columns of each factor that look ahead, or the rules of Lee and Seung.
+    alpha_W, alpha_H, l1_ratio : float, default=0.0, "same", 0.0
+        Penalties on G and on F as scikit-learn's ``NMF`` has them, with G in place of its W. They
+        count before the columns of ``G_`` are made unit. ``transform`` knows none.
 
     Attributes
     ----------
@@ -120,7 +130,10 @@ class WNMF(Alternated, Weighable):
     components_ : ndarray of shape (n_clusters, n_features)
         The prototypes.
     objective_ : float
+    reconstruction_err_ : float
+        The root of the weighted squared error, without penalties.
     n_iter_ : int
+        Iterations after the race.
     history_ : dict of arrays, one entry an iteration
         "objective", and the change of each factor as Frobenius norm, such as "change_G".
     strengths_ : ndarray of shape (n_samples,)
@@ -250,21 +263,22 @@ class WNMF(Alternated, Weighable):
 class ONMF(Weighable):
     """Orthogonal nonnegative matrix tri-factorization (ONMF).
 
-    Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I, by the rules of Ding and
-    others: G groups the samples and F the features. Orthogonality is tended to, not reached, and
-    the objective may rise now and then. ``components_`` are S Fᵀ.
+    Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I: G groups the samples and F the
+    features. ``components_`` are S Fᵀ. By default each step is exact, and rows of ``G_`` have one
+    entry that is not zero. By the rules of Ding and others, ``solver="multiplicative"``,
+    orthogonality is tended to, not reached, and the objective may rise now and then.
 
     The usual setting in comparisons is ``solver="multiplicative"``, a start from k-means and 200
     iterations. Random starts stay where they are, on a plateau.
 
     Parameters
     ----------
-    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback, solver
         As in :class:`WNMF`.
 
     Attributes
     ----------
-    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+    labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
         As in :class:`WNMF`.
     """
 
@@ -281,17 +295,17 @@ class ONMF(Weighable):
 class SemiNMF(Alternated, Weighable):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
-    Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign, by the rules of Ding, Li and Jordan. F is
-    computed from G first, so with ``init=(G0, F0)`` only G0 matters.
+    Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign. F is computed from G first, so with
+    ``init=(G0, F0)`` only G0 matters.
 
     Parameters
     ----------
-    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback
+    n_clusters, labels, init, n_init, max_iter, tol, random_state, verbose, callback, solver
         As in :class:`WNMF`.
 
     Attributes
     ----------
-    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+    labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
         As in :class:`WNMF`.
     """
 
@@ -334,12 +348,12 @@ class GNMF(GraphFactorization, Alternated):
     graph_neighbors : int or matrix of shape (n_samples, n_samples), default=5
         The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
         nonnegative.
-    labels, init, n_init, max_iter, tol, random_state, verbose, callback
+    labels, init, n_init, max_iter, tol, random_state, verbose, callback, solver
         As in :class:`WNMF`.
 
     Attributes
     ----------
-    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+    labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
         As in :class:`WNMF`. New samples have no place in the graph: ``transform`` and ``predict``
         find their coefficients without it.
     """
@@ -353,12 +367,12 @@ class RMNMF(GraphFactorization):
     """Robust manifold nonnegative matrix factorization (RMNMF), for data with outliers.
 
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
-    the Laplacian of a neighbour graph. A fit ends when its constraints hold to one in a million and
-    the objective stands still. That takes 200 to 400 iterations with 20 samples a cluster, and
-    thousands with 100 or more, though labels seldom change after 600. A fit that is stopped
-    earlier, with a warning, is judged by a G that may still have negative entries; ``G_`` has zeros
-    there. X is made dense, and a start takes four arrays of its size. Rows of ``G_`` have one entry
-    that is not zero, up to that precision, and those of ``transform`` exactly one.
+    the Laplacian of a neighbour graph. X is made dense. Rows of ``G_`` have one entry that is not
+    zero. By default steps are exact and dozens suffice. The augmented Lagrangian of the paper,
+    ``solver="multiplicative"``, ends when its constraints hold to one in a million and the
+    objective stands still: after thousands of iterations with 100 samples a cluster or more. A fit
+    that is stopped earlier, with a warning, is judged by a G that may still have negative entries;
+    ``G_`` has zeros there. A start of it takes four arrays of the size of X.
 
     α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
 
@@ -371,13 +385,13 @@ class RMNMF(GraphFactorization):
         The graph: nearest neighbours with weight 1, or weights of your own, symmetric and
         nonnegative.
     max_iter : int, default=3000
-    labels, init, n_init, tol, random_state, verbose, callback
+    labels, init, n_init, tol, random_state, verbose, callback, solver
         As in :class:`WNMF`. Of ``init=(G0, F0)`` the clusters that the largest entries of G0 name
         are used.
 
     Attributes
     ----------
-    labels_, G_, components_, objective_, n_iter_, history_, verdict_
+    labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
         As in :class:`WNMF`. Changes are those of a problem whose samples have about length 1.
     """
 

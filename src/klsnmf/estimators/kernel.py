@@ -62,9 +62,10 @@ class CNMF(KernelFactorization):
 
     Minimises ½ ‖X - GWᵀX‖² over W, G ≥ 0, in the manner of Ding, Li and Jordan: prototypes are
     nonnegative combinations of samples. It is :class:`LSNMF` with ``orthogonal=False`` and
-    ``lam=0``. X that is sparse, or nonnegative with fewer features than half the samples, is only
-    multiplied with: the kernel matrix is not formed. Where X is sparse and signed, its positive and
-    negative entries are told apart instead of those of the kernel.
+    ``lam=0``, which takes the multiplicative steps. X that is sparse, or nonnegative with fewer
+    features than half the samples, is only multiplied with: the kernel matrix is not formed. Where
+    X is sparse and signed, its positive and negative entries are told apart instead of those of the
+    kernel.
 
     The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``; it
     stays on a plateau more often than not.
@@ -87,6 +88,9 @@ class CNMF(KernelFactorization):
     verbose : int, default=0
     callback : callable or None, default=None
         As in :class:`KLSNMF`.
+    solver : {"auto", "multiplicative"}, default="auto"
+        Bounded steps in W and sweeps in G that look ahead, or the rules of Ding, Li and Jordan.
+        With "auto" a fit has converged as one of :class:`WNMF` has.
 
     Attributes
     ----------
@@ -129,7 +133,7 @@ class KNMF(KernelFactorization):
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
-    init, n_init, max_iter, tol, random_state, verbose, callback
+    init, n_init, max_iter, tol, random_state, verbose, callback, solver
         As in :class:`CNMF`.
 
     Attributes

@@ -8,16 +8,17 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csgraph, issparse
-from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import row_lengths
 from ..core.arrays import namespace
 from ..core.types import Matrix
+from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
+from .search import nearest_others
 from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
@@ -36,8 +37,8 @@ THIN = 4.0
 #: Samples that tell so.
 _ASKED = 256
 
-#: Samples that are nearer than this, as a share of how far they are in the mean, are the same.
-_SAME = 1e-6
+#: Squared distances below this share of their mean are none.
+_SAME = 1e-12
 
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
 _MOST_COMPARED = 20_000
@@ -98,14 +99,13 @@ def neighborhood(X: Matrix, q: int) -> Neighborhood:
     """Of q neighbours, the median over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
-    search = NearestNeighbors(n_neighbors=min(q + 1, n)).fit(X)
-    distances = search.kneighbors(X[some])[0][:, 1:]  # the first is the sample itself
     anyone = 2 * variance(X)
-    if distances.shape[1] < 2 or not anyone > 0:
+    if n < 3 or not anyone > 0:
         return Neighborhood(0.0, 0.0)
-    noise = float(np.median(np.square(distances[:, -1]))) / anyone
-    logarithms = np.log(np.maximum(distances, _SAME * np.sqrt(anyone)))
+    _, d2 = nearest_others(X, some, min(max(q, 2), n - 1))
+    logarithms = np.log(np.maximum(d2, _SAME * anyone)) / 2
     growth = float(np.median(logarithms[:, -1] - logarithms[:, :-1].mean(axis=1)))
+    noise = float(np.median(d2[:, -1])) / anyone
     return Neighborhood(noise, 1 / growth if growth > 0 else 0.0)
 
 
@@ -133,11 +133,19 @@ class NeighborGraphs:
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
+    known: tuple[NeighborGraph, Walk] | None = None  # one that was made, for as many clusters
 
+    @stage("graphs")
     def graph(self, q: int) -> NeighborGraph:
+        if self.known is not None and self.known[0].q == q:
+            return self.known[0]
         return NeighborGraph(q, *_linked(*self.fit(q)))
 
+    @stage("eigenvectors")
     def walk(self, graph: NeighborGraph) -> Walk:
+        # The eigenvectors for more clusters serve fewer too.
+        if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
+            return Walk(self.known[1].spectrum, self.k)
         return walk_on(graph.K, self.k)
 
     def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:

@@ -31,7 +31,7 @@ from .quadratic import gain, gain_by_rows, swept
 _LIFT = 1e-4
 
 #: Steps in W, and sweeps in G, in an iteration.
-_STEPS = 20
+_STEPS = 10
 _SWEEPS = 5
 
 

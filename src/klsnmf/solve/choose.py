@@ -30,7 +30,7 @@ from sklearn.preprocessing import normalize
 
 from ..core.kmeans import draw_seed, kmeans
 from ..core.types import Labels, Matrix
-from ..core.work import steps
+from ..core.work import stage, steps
 from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
@@ -165,6 +165,7 @@ class Asked:
         ways.append(U / np.sqrt(self.walk.shares)[:, None])
         return [kmeans(E, self.k, draw_seed(rng)).labels_ for E in steps(ways, "starts")]
 
+    @stage("answers")
     def answer(self, others: Sequence[Labels], *, even: bool) -> Answer:
         F = self.walk.features(even=even)
         best = best_of(F, [*self.starts, *others], self.k, exchange=self.exchange)

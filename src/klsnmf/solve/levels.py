@@ -16,7 +16,6 @@ from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from ..core.kmeans import draw_seed
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps, threads_for
 from ..grams.base import Gram
@@ -27,12 +26,13 @@ from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
 from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
-from .choose import RULE, Asked, weighed
+from .choose import RULE, Answer, weighed
 from .perron import settled
 
 #: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
 #: at least so many samples on average.
 _FIRST = 40
+_FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
 
@@ -43,7 +43,7 @@ _EVERY = 4
 _RISE = 0.05
 
 #: Clusters whose directions are lost more slowly than this are separate pieces.
-_SEPARATE = 1e-5
+_SEPARATE = 3e-5
 
 #: Slow directions are compared on this many samples.
 _ASKED = 1500
@@ -54,9 +54,6 @@ _PART = 1000
 
 #: Pieces are joined to a level where those that are joined next are this much farther apart.
 _FARTHER = 2.0
-
-#: Starts of the clusters of a level.
-_TRIES = 1
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,10 @@ class Counted:
         graphs = self.graphs
         if graphs is None or graphs.there is not None or k < 2 or not graphs.numbers.by_rule:
             return None
-        return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.X, k))
+        known = None
+        if self.graph is not None and self.slow.spectrum is not None:
+            known = self.graph, Walk(self.slow.spectrum, len(self.slow.values) // ENOUGH)
+        return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.X, k), known=known)
 
     def _level(self, k: int, labels: Labels | None) -> Level:
         slow, of = self.slow, self.evidence.of
@@ -128,12 +128,17 @@ class Counted:
 
     def _labels(self, walk: Walk | None, k: int) -> Labels:
         """k clusters along the slow directions, even or free as a fit would take them."""
+        begin = clusters_along(self.slow, k, self.rng.permutation(self.slow.n)[:_ASKED])
         if walk is None or self.graph is None:
-            return numbered(clusters_along(self.slow, k, np.arange(self.slow.n)))
-        asked = Asked(self.graph, walk, draw_seed(self.rng), _TRIES, exchange=False)
-        even, free = asked.answer([], even=True), asked.answer([], even=False)
+            return numbered(begin)
+        even, free = (self._answer(walk, begin, even) for even in (True, False))
         better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(self.slow.n, k))
         return numbered((free if better else even).labels)
+
+    def _answer(self, walk: Walk, begin: Labels, even: bool) -> Answer:
+        labels = settled(walk.features(even=even), begin, walk.k).labels
+        q = 0 if self.graph is None else self.graph.q
+        return Answer(labels, walk.k, q, even, walk.lost(labels))
 
 
 def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), (n,)
@@ -193,12 +198,13 @@ def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
     """The evidence in a graph of q neighbours, or in another kernel matrix."""
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(_FIRST, limit)
+    most = min(_FIRST if n <= _FEW else _FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
         found = evidence_of(slow, q, rng, known)
-        beyond = 1.5 * found.chosen >= most or _still_rising(found.explained)
+        pieces = 1 - slow.values[-1] < _SEPARATE
+        beyond = pieces or 1.5 * found.chosen >= most or _still_rising(found.explained)
         if not beyond or most >= min(limit, _MOST):
             return Counted(found, slow, rng)
         most = min(2 * most, limit, _MOST)

@@ -28,7 +28,7 @@ WORTH = 4e6
 #: Where a fit can go on from where it was, all starts take so many steps, and so many go on: on
 #: digits and Semeion the best of ten was always among them.
 SCREENING = 50
-FINALISTS = 3
+FINALISTS = 2
 
 #: Objectives that differ by less than so many rounding errors are equal.
 EQUAL = 10
