@@ -38,6 +38,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def signals_as_usual():
+    """Whatever these tests were started by may ignore signals, as nohup does."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in (usual | {signal.SIGHUP: signal.SIG_DFL}).items()
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def make(number, force=False):
     """Results of a run, as fast as can be; the second has no model."""
     with result_folder(Path("out"), force=force) as aside:

@@ -386,7 +386,7 @@ def test_no_array_of_a_model_may_be_altered(name):
             bad += [np.full_like(good, value) for value in (np.nan, np.inf, -np.inf)]
             bad += [good.astype(complex), good.astype(str)]
         else:
-            bad += [np.full_like(good, -1), np.full_like(good, 3), good.astype(float)]
+            bad += [np.full_like(good, -2), np.full_like(good, 3), good.astype(float)]
         for value in bad:
             write_model("bad.npz", text, arrays | {place: value})
             with pytest.raises(ModelError, match=r"bad\.npz"):
@@ -428,7 +428,8 @@ def test_a_model_with_a_crafted_matrix(shape, indptr):
 def test_numbers_of_a_model_are_finite():
     save(METHODS["kls-nmf"](3, random_state=0).fit(X), "good.npz")
     text, arrays = parts_of("good.npz")
-    for name, value in [("lam_", math.nan), ("_unit", math.inf), ("n_clusters_", 10**9)]:
+    odd = [("lam_", math.nan), ("_unit", math.inf), ("n_clusters_", 10**9), ("n_iter_", 10**30)]
+    for name, value in odd:
         changed = json.loads(json.dumps(text))
         changed["estimator"]["fitted"][name] = value
         write_model("bad.npz", changed, arrays)

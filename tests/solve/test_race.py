@@ -153,6 +153,7 @@ def test_no_room_for_a_race(monkeypatch):
     assert model.products()["PW"][0] is model.K.positive  # which is there from now on
     room = iter([10**9])  # for K in single precision, and not for its positive part
     monkeypatch.setattr(memory, "available", lambda: next(room, 0))
+    monkeypatch.setattr(memory, "_SMALL", 0)
     assert len(raced([model] * 3, starts, **HOW)) == 3
     assert next(room, None) is None
 

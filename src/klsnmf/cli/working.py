@@ -107,8 +107,9 @@ class _Lines(Display):
     def _run(self) -> None:
         pause = _SHORT
         while not self.ended.wait(pause):
-            click.echo(self.line(time.monotonic()), err=True)
-            pause = _INTERVAL
+            if self.text:  # on a busy machine it may have none yet
+                click.echo(self.line(time.monotonic()), err=True)
+                pause = _INTERVAL
 
     def line(self, now: float) -> str:
         words = [f"{self.text}, {now - self.begun:.0f} s so far"]

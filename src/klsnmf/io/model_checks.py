@@ -74,6 +74,9 @@ WANTED = {
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
 
+#: No whole number of a model is larger: JSON has them of any length, and compiled code has not.
+_LARGEST = 2**53
+
 #: Attributes that are only shown: what overflowed in a fit that failed is part of its history.
 _SHOWN = ("history_", "n_clusters_evidence_", "objective_", "inertia_", "verdict_", "notes_")
 
@@ -123,6 +126,8 @@ def _look(value: Any, name: str, sizes: dict[str, int]) -> None:
         checks.array(numbers, name, "biufUO")
     elif isinstance(value, float):
         need(math.isfinite(value), f"{name} is not finite")
+    elif isinstance(value, int):
+        need(abs(value) <= _LARGEST, f"{name} is too large a number")
     else:
         known = value is None or isinstance(value, bool | int | str | dict | Enum)
         need(known, f"{name} is of type {type(value).__name__}")
