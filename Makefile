@@ -70,6 +70,28 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 	$(WHEEL)/bin/python -m pip install $(PIPFLAGS) dist/*.whl
 	cd $(WHEEL) && bin/python -I ../.ci/smoke.py
 
+# Damaged and crafted files; the gate tries as many as half a minute allows, always the same first.
+SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-test ## read damaged and crafted files; SECONDS=60 says how long
+	$(VENV)/bin/python -m benchmarks.fuzz --seconds $(SECONDS)
+
+.PHONY: audit
+audit: $(VENV)/.installed-dev ## look the installed packages up among known vulnerabilities
+	$(VENV)/bin/python -m pip install $(PIPFLAGS) pip-audit
+	$(VENV)/bin/python -m pip_audit --skip-editable
+
+.PHONY: pins
+pins: $(VENV)/bin/python ## write requirements-gate.txt anew: what the gate installs, with hashes
+	$(VENV)/bin/python .ci/pins.py write
+
+# What the gate installs first: these versions and no others. For other interpreters there are none.
+.PHONY: pinned
+pinned: $(VENV)/bin/python ## install the versions of requirements-gate.txt, hashes compared
+	$(VENV)/bin/python .ci/pins.py fits
+	$(VENV)/bin/python -m pip install $(PIPFLAGS) --no-deps --require-hashes -r requirements-gate.txt
+
 .PHONY: bench-quick
 bench-quick: $(VENV)/.installed-test ## run the reduced benchmark
 	$(VENV)/bin/python -m benchmarks.run --quick

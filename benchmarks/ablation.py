@@ -35,9 +35,8 @@ from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.core.kmeans import how_many_starts
 from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.count import share_left
 from klsnmf.kernels.inputs import unit_rows
-from klsnmf.kernels.mix import Mixture
+from klsnmf.kernels.mix import Mixture, within_clusters
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.metrics import accuracy, nmi
 from klsnmf.solve.solution import factors_of_labels
@@ -112,7 +111,7 @@ def start_alone(way: str) -> Way:
         count = how_many_starts(len(X), k) if way == "auto" else 1
         found = starts(X, base, k, way, count, check_random_state(seed))
         each = [np.argmax(start.factors["G"], axis=1) for start in found]
-        return min(each, key=lambda labels: share_left(K, labels, k))
+        return min(each, key=lambda labels: -within_clusters(K, labels, k).sum())
 
     return labels
 

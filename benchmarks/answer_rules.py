@@ -113,15 +113,17 @@ class Rules:
             if each.thin and (each.sizes, each.known) == (answer.sizes, answer.q)
         ]
         answer = self._thin(answer, thin, case) if self.fewer else answer
-        lump = answer.even and self.rule.is_lump(answer.smallest, case.k, case.n)
+        nothing = self.rule.says_nothing(answer.lost_usual)
         means = [each for each in found if each.sizes == "means"]
-        return means[0] if means and lump and self.means and self.sizes == "auto" else answer
+        return means[0] if means and nothing and self.means and self.sizes == "auto" else answer
 
     def _even_or_free(self, found: Sequence[Candidate], few: int) -> Candidate:
         (even,) = (each for each in found if each.even)
         free = [each for each in found if each.sizes == "free"]
         if self.sizes != "auto":
             return even if self.sizes == "even" else free[0]
+        if not self.rule.is_clear(free[0].alone):
+            return even
         judged = [(each.judged, each) for each in free]
         if not self.second_judge:
             judged = [(free[0].alone, free[0])]

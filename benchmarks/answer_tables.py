@@ -28,14 +28,14 @@ COUNTS = {
 }
 TITLES = {"accuracy": "accuracy", "nmi": "NMI", "ari": "adjusted Rand"}
 
-#: Thresholds that are tried; without a crumb, means of samples are never taken. Group means that
+#: Thresholds that are tried; beyond 1 means of samples are never taken. Group means that
 #: differ by less than so many points are as good.
 GRID = {
     "clear": (0.5, 0.6, 0.68, 0.7, 0.8, 0.9),
     "less": (0.75, 0.8, 0.85, 7 / 8, 0.9, 0.95),
     "separate": (0.02, 0.03, 0.05, 0.075, 0.1),
     "noisy": (0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9),
-    "crumb": (0.0, 1 / 40),
+    "nothing": (2.0, 0.9),
 }
 AS_GOOD = 0.1
 
@@ -57,13 +57,13 @@ class Point(NamedTuple):
     less: float
     separate: float
     noisy: float
-    crumb: float
+    nothing: float
 
     def rules(self) -> Rules:
-        return Rules(Rule(self.clear, self.less, self.separate, self.crumb), self.noisy)
+        return Rules(Rule(self.clear, self.less, self.separate, self.nothing), self.noisy)
 
 
-PACKAGE = Point(RULE.clear, RULE.less, RULE.separate, NOISY, RULE.crumb)
+PACKAGE = Point(RULE.clear, RULE.less, RULE.separate, NOISY, RULE.nothing)
 
 
 def group_of(case: Case) -> str:
@@ -123,8 +123,9 @@ class Measured:
     def on_grid(self) -> dict[Point, dict[str, float]]:
         """Point -> group -> the number that counts, for all thresholds of the grid."""
         found = {}
-        for *of_graphs, crumb in product(*(GRID[name] for name in (*Point._fields[:3], "crumb"))):
-            rule = Rule(*of_graphs, crumb)
+        of_rule = (*Point._fields[:3], "nothing")
+        for *of_graphs, nothing in product(*(GRID[name] for name in of_rule)):
+            rule = Rule(*of_graphs, nothing)
             few = [Rules(rule, np.inf).decide(case).scores for case in self.cases]
             # Where noise is less than all thresholds the graph of many neighbours is not needed.
             many = {
@@ -137,7 +138,7 @@ class Measured:
                     many[place] if case.share > noisy else few[place]
                     for place, case in enumerate(self.cases)
                 ]
-                found[Point(*of_graphs, noisy, crumb)] = self.values(self.by_set(chosen))
+                found[Point(*of_graphs, noisy, nothing)] = self.values(self.by_set(chosen))
         return found
 
 
@@ -263,7 +264,7 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
         f"the answers they lead to are scored on the group left out. Of {len(grid)} combinations "
         f"those within {AS_GOOD} points of the best are as good (from and to, in brackets), and "
         "the one in their middle is taken. A rule that these groups have no use for is dropped: "
-        "means of samples, with a crumb of 0. Of other tools, in "
+        "means of samples, with a threshold beyond 1. Of other tools, in "
         "`docs/results/rivals.csv`, the best on the group is told, with its better row scaling.",
         "",
         *head("left out", *Point._fields),

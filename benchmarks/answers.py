@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from sklearn.utils import check_random_state
 from klsnmf import KLSNMF, __version__
 from klsnmf.core.kmeans import draw_seed, kmeans
 from klsnmf.core.types import Labels
-from klsnmf.kernels.graphs import NeighborGraphs, noise_share, numbers_of_neighbors
+from klsnmf.kernels.graphs import NeighborGraphs, neighborhood, numbers_of_neighbors
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.solve.choose import TRIES_FOR_MEANS, Answer, Asked, weighed
 
@@ -112,7 +111,7 @@ def candidates(X: Any, k: int, seed: int) -> tuple[Case, list[Labels]]:
         samples = model._samples(setup, X)
         scaled, for_starts = samples.scaled, model._for_starts(setup, samples)
         n = scaled.shape[0]
-        share = noise_share(scaled, how_many_neighbors(n, k))
+        share = neighborhood(scaled, how_many_neighbors(n, k)).noise
         ways = {"few": numbers_of_neighbors(scaled, k, np.inf)}
         if share > PERHAPS_NOISY:
             ways["many"] = numbers_of_neighbors(scaled, k, -np.inf)
@@ -132,15 +131,15 @@ def of_graphs(
     """The answers of these graphs, from the starts that ``choose`` has for them."""
     rng = check_random_state(seed)
     of_samples: Labels = kmeans(X, graphs.k, draw_seed(rng)).labels_
+    of_starts = draw_seed(rng)
 
-    def ask(q: int, rng: np.random.RandomState) -> Asked:
+    def ask(q: int) -> Asked:
         graph = graphs.graph(q)
-        return Asked(graph, graphs.walk(graph, asked[0].walk if asked else None), rng)
+        return Asked(graph, graphs.walk(graph), of_starts)
 
-    asked: list[Asked] = []
-    asked += [ask(graphs.numbers.usual, rng)]
+    asked = [ask(graphs.numbers.usual)]
     even = asked[0].answer([of_samples], even=True)
-    asked += [ask(q, rng) for q in graphs.numbers.more]
+    asked += [ask(q) for q in graphs.numbers.more]
     walks, known = [each.walk for each in asked], even.labels
     answers = [even]
     yield noted(way, asked[0], even, even.q, asked[0])
@@ -156,8 +155,7 @@ def of_graphs(
         each, labels = noted(way, asked[0], replace(even, labels=means), even.q, asked[0])
         yield replace(each, sizes="means", lost=each.lost_usual), labels
     for q in graphs.numbers.fewer:
-        # Whichever is asked, it is the first to be.
-        thin = ask(q, deepcopy(rng))
+        thin = ask(q)
         for answer in answers:
             begin = [answer.labels, of_samples] if answer.even else [answer.labels]
             yield noted(way, thin, thin.answer(begin, even=answer.even), answer.q, asked[0])

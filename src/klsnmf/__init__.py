@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from . import datasets, metrics, report
     from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
-    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, n_clusters_evidence, path
+    from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "KernelKMeans",
     "SemiNMF",
     "datasets",
+    "levels",
     "metrics",
     "n_clusters_evidence",
     "path",

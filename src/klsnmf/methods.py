@@ -9,7 +9,8 @@ from typing import Any
 
 #: The modules of the package's classes and functions, which are imported on first use.
 HOMES = {
-    **dict.fromkeys(["GLSNMF", "KLSNMF", "LSNMF", "n_clusters_evidence", "path"], "estimators.kls"),
+    **dict.fromkeys(["GLSNMF", "KLSNMF", "LSNMF", "path"], "estimators.kls"),
+    **dict.fromkeys(["levels", "n_clusters_evidence"], "estimators.kls"),
     **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
     **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
     "rank_evidence": "estimators.rank",

@@ -344,7 +344,7 @@ def test_compare_without_classes(samples):
     assert rows[1] == ["method", "stability", "seconds", "remark"]
     assert [row[0] for row in rows[2:4]] == ["kmeans", "cnmf"]
     assert rows[2][1] == "1.000"
-    assert rows[-1][:4] == ["kmeans", "cnmf", "1.000", "1.000"]
+    assert ["kmeans", "cnmf", "1.000", "1.000"] in [row[:4] for row in rows]
 
 
 def test_disagreement_is_seen():
@@ -447,7 +447,7 @@ def test_a_folder_without_permission(samples, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("klsnmf.cli.results.made_aside", refuse)
     _, error = run("cluster", "mine.npy", "-k", K, "--out", "results", code=4)
     assert "could not be written to results: Permission denied" in error
 
@@ -495,7 +495,11 @@ def test_ctrl_c(samples, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["=cmd|' /C calc'!A0", "+a", "-a", "@sum(1)", "\t=1", "\r=1", "a\r=1", "a\n=1"]
+    "name",
+    [
+        *("=cmd|' /C calc'!A0", "+a", "-a", "@sum(1)", "\t=1", "\r=1", "a\r=1", "a\n=1"),
+        *("\uff1dcmd", "\uff0b1", " \uff0d1", "\uff20sum(1)"),
+    ],
 )
 def test_no_name_becomes_a_formula(name, samples):
     write_csv("mine.csv", samples[0][:9], name=[name] * 9)
@@ -503,6 +507,15 @@ def test_no_name_becomes_a_formula(name, samples):
     (found,) = {row["id"] for row in rows_of("mine-clusters/labels.csv")}
     assert found.lstrip()[0] in "'a"
     assert found.removeprefix("'") == re.sub(r"[\r\n\t]", " ", name)
+
+
+@pytest.mark.parametrize("separator", ",;|")
+@pytest.mark.parametrize("formula", ["=cmd", "+1", "-1", "@sum", " =cmd", "'=cmd", '"=cmd', "＝a"])
+def test_no_name_becomes_a_formula_whatever_separates_cells(formula, separator):
+    """A spreadsheet may take another separator than ours, and begin a cell inside of a name."""
+    for cell in harmless(f"a{separator}{formula}").split(separator):
+        assert cell.strip()[0] in "a'"
+    assert "\t" not in harmless(f"a\t{formula}")
 
 
 def test_no_name_commands_a_terminal(samples, monkeypatch, capsys):

@@ -230,8 +230,7 @@ def test_doubts_about_the_number_of_clusters(samples):
     shown, error = run("cluster", "mine.npy")
     evidence = summary()["evidence"]
     assert (evidence["chosen"], evidence["clear"]) == (K, True)
-    assert evidence["stability"] >= 0.9
-    assert evidence["next_best"] != K
+    assert evidence["levels"][0] == evidence["best"][0] == K
     assert evidence["verdict"] in shown
     assert "stand out" not in error
     run("cluster", "mine.npy", "-k", K)
@@ -240,11 +239,11 @@ def test_doubts_about_the_number_of_clusters(samples):
 
 @pytest.mark.parametrize("method", ["kls-nmf", "kmeans"])
 def test_a_number_of_clusters_that_does_not_stand_out(method, monkeypatch):
-    monkeypatch.setattr("klsnmf.kernels.count.STABLE", 2.0)  # so that nothing is clear
+    monkeypatch.setattr("klsnmf.kernels.count.CLEAR", 1e9)  # so that nothing is clear
     np.save("mine.npy", blobs(N, K, P, seed=0)[0])
     _, error = run("cluster", "mine.npy", "--method", method)
-    assert "Note: 3 clusters score best, but they do not stand out" in error
-    assert "give the number of clusters: -k NUMBER." in error
+    assert "fit best, but they do not stand out" in error
+    assert "Give another number with -k NUMBER." in error
     assert summary()["evidence"]["clear"] is False
     assert "do not stand out" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
     found = json.loads(run("compare", "mine.npy", "--methods", method, "--json")[0])
@@ -491,3 +490,41 @@ def test_broken_images_can_be_left_out(samples):
     assert "--skip-broken" in summary("pics-clusters")["command"]
     shown, _ = run("predict", "pics-clusters", "pics", "--skip-broken")
     assert shown == Path("pics-clusters/labels.csv").read_text()
+
+
+def test_levels_are_told_and_written(monkeypatch):
+    monkeypatch.setattr("klsnmf.kernels.count.CLEAR", 1e9)
+    rng = np.random.default_rng(0)
+    centres = np.repeat(60 * np.eye(3, 4), 3, axis=0) + np.tile(9 * np.eye(3, 4), (3, 1))
+    np.save("mine.npy", np.repeat(centres, 40, axis=0) + rng.normal(size=(360, 4)))
+    shown, _ = run("cluster", "mine.npy", "--levels")
+    assert "Levels, best first:" in shown
+    levels = [one["n_clusters"] for one in summary()["levels"]]
+    assert levels[0] == 9
+    assert 3 in levels
+    header = Path("mine-clusters/labels.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header.split(",") == [
+        "id",
+        "cluster",
+        "strength",
+        *(f"level_{k}" for k in sorted(levels)),
+    ]
+    assert "--levels" in summary()["command"]
+    assert "A tree of levels" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
+    run("cluster", "mine.npy", "--force")
+    header = Path("mine-clusters/labels.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header == "id,cluster,strength"
+
+
+@pytest.mark.parametrize("wrong", [["-k", "3"], ["--method", "kmeans"]])
+def test_levels_need_a_number_that_is_found(wrong):
+    np.save("mine.npy", blobs(N, K, P, seed=0)[0])
+    _, error = run("cluster", "mine.npy", "--levels", *wrong, code=2)
+    assert "--levels are found with -k auto" in error
+
+
+def test_compare_has_hdbscan_where_the_number_is_found():
+    np.save("mine.npy", blobs(N, K, P, seed=0)[0])
+    shown, _ = run("compare", "mine.npy", "--methods", "kmeans", "--seeds", 1)
+    assert "hdbscan" in shown
+    assert "hdbscan" not in run("compare", "mine.npy", "--methods", "kmeans", "-k", K)[0]

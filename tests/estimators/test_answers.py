@@ -97,7 +97,7 @@ def test_samples_given_twice_are_clustered_alike(seed):
 def test_a_few_samples_apart_are_a_cluster_only_if_asked_for(seed):
     rng = np.random.default_rng(seed)
     y = np.repeat([0, 1, 2], [150, 150, 8])
-    X = np.array([[0.0, 0], [7, 0], [60, 60]])[y] + rng.normal(size=(len(y), 2))
+    X = np.array([[0.0, 0], [5, 0], [60, 60]])[y] + rng.normal(size=(len(y), 2))
     plain = KLSNMF(2, random_state=seed).fit_predict(X)
     assert agreement(y[y < 2], plain[y < 2]) >= 0.95
     asked = KLSNMF(2, sizes="free", random_state=seed).fit_predict(X)

@@ -585,6 +585,35 @@ def test_a_wide_kernel_in_double_precision_needs_room_too(client, monkeypatch):
         model.fit(X)
 
 
+def test_workers_that_are_paused_for_lack_of_memory(doomed, X, impatient):
+    """They are alive, and nobody works: a sentence, not a fit that waits for ever."""
+
+    def pause(dask_worker):
+        from distributed.core import Status
+
+        dask_worker.memory_manager.memory_pause_fraction = 1e-9
+        dask_worker.memory_manager.memory_terminate_fraction = False
+        dask_worker.status = Status.paused
+
+    doomed.run(pause)
+    model = KLSNMF(10, engine=doomed, kernel="rbf", n_neighbors=None, random_state=0)
+    with pytest.raises(MemoryError, match="are paused"):
+        model.fit(X)
+    assert not hasattr(model, "labels_")
+
+
+def test_the_patience_is_told_within_a_minute():
+    looks = distributed._LOOK_EVERY + distributed._ANSWER
+    assert distributed.PATIENCE + looks < 60
+
+
+def test_workers_of_another_version_are_refused(client, X, monkeypatch):
+    monkeypatch.setattr(distributed, "__version__", "0.0.1")
+    model = KLSNMF(10, engine=client, kernel="rbf", n_neighbors=None, random_state=0)
+    with pytest.raises(ClusterError, match=r"its client 0\.0\.1.*install klsnmf 0\.0\.1"):
+        model.fit(X)
+
+
 def test_the_memory_of_workers(client):
     assert Workers(client).memory() > 1e6
     plan = make_plan((1000, 5), 8, "rbf", None, room=1e9)

@@ -407,14 +407,6 @@ def test_digits_are_diffused_along_eigenvectors_as_by_powers(dtype):
     assert traces[0] > ENOUGH * 10 > traces[1]
 
 
-def test_many_clusters_of_few_samples_are_diffused_by_powers():
-    """As many eigenvectors as they would need are no longer few."""
-    K, _ = fit_kernel(load_digits().data[:1200], "self-tuning", "auto", 5)
-    _, diffusion = diffuse_enough(K, 33)
-    assert 4 < diffusion.steps <= 16
-    assert not isinstance(diffusion, SpectralDiffusion)
-
-
 def test_an_outlier_is_like_itself_alone():
     """Eigenvectors say next to nothing of it, and that must not be blown up to unit length."""
     rng = np.random.default_rng(0)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from klsnmf.grams.sparse import SparseGram
-from klsnmf.grams.spectral import spectrum_of
 from klsnmf.grams.walk import walk_on
 
 from ..helpers import linked_groups
@@ -40,13 +40,16 @@ def test_at_the_time_of_a_walk_two_directions_are_left_for_each_cluster(seed):
 def test_features_have_the_kernel_as_their_products(seed, even):
     K, _ = linked_groups(seed)
     walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
-    F, diffusion = walk.features(even=even), walk.diffusion(even=even)
+    features, diffusion = walk.features(even=even), walk.diffusion(even=even)
+    F = features.along
     K_t = naive.steps(K, diffusion.steps)
     own = K_t.diagonal()
     K_t = K_t / np.sqrt(np.outer(own, own)) if even else K_t / own.mean()
     others = 1 - np.eye(len(K))  # what eigenvectors leave out is on the diagonal of the Gram
     np.testing.assert_allclose(others * (F @ F.T), others * K_t, atol=0.05)
     np.testing.assert_allclose(diffusion.gram().diagonal.mean(), 1, rtol=1e-6)
+    own = np.square(F).sum(axis=1) + features.beside
+    np.testing.assert_allclose(own, diffusion.gram().diagonal, rtol=1e-3)
 
 
 def test_separate_pieces_lose_nothing_and_no_clusters_lose_all():
@@ -57,16 +60,33 @@ def test_separate_pieces_lose_nothing_and_no_clusters_lose_all():
     assert everywhere.lost(np.arange(60) % 3) == pytest.approx(1.01, abs=1e-6)
 
 
-def test_the_eigenvectors_of_a_similar_graph_are_a_good_beginning():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 2)) + 6 * rng.integers(0, 3, size=(900, 1))
+@pytest.mark.parametrize("seed", range(3))
+def test_few_eigenvectors_tell_the_time_as_well_as_all(seed, monkeypatch):
+    """What is left out of tr(Sᵗ) fades faster than its largest eigenvalue says."""
+    rng = np.random.default_rng(seed)
+    X = 4 * rng.normal(size=(5, 4))[rng.integers(5, size=900)] + rng.normal(size=(900, 4))
     d2 = np.square(X[:, None] - X).sum(axis=2)
-    reach = [np.sort(d2, axis=1)[:, q] for q in (10, 14)]
-    graphs = [
-        SparseGram(sparse.csr_array(np.exp(-d2) * ((d2 <= r) | (d2 <= r[:, None])))) for r in reach
-    ]
-    first, anew = (spectrum_of(K, 24) for K in graphs)
-    warm = spectrum_of(graphs[1], 24, like=first)
-    np.testing.assert_allclose(warm.values, anew.values, atol=2e-3)
-    within = np.linalg.svd(warm.U[:, :12].T @ anew.U, compute_uv=False)
-    assert within.min() > 0.99
+    reach = np.sort(d2, axis=1)[:, 10]
+    K = SparseGram(sparse.csr_array(np.exp(-d2 / 4) * ((d2 <= reach) | (d2 <= reach[:, None]))))
+    times = []
+    for each in (4, 8, 150):
+        monkeypatch.setattr("klsnmf.grams.spectral._PLENTY", each)
+        monkeypatch.setattr("klsnmf.grams.spectral._MOST_VECTORS", 10 * each)
+        walk = walk_on(K, 5)
+        assert walk.spectrum.U.shape[1] == 5 * each
+        times.append(walk.time)
+    assert_allclose(times[:2], times[2], rtol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_pieces_of_a_graph_are_its_first_eigenvectors(seed):
+    rng = np.random.default_rng(seed)
+    sizes = [200, 150, 100, *[3] * 60]
+    K = sparse.block_diag([rng.uniform(0.5, 1, size=(m, m)) for m in sizes])
+    walk = walk_on(SparseGram(sparse.csr_array(K + K.T)), 3)
+    piece = np.repeat(np.arange(len(sizes)), sizes)
+    U, m = walk.spectrum.U, walk.spectrum.U.shape[1]
+    assert m < len(sizes)  # there are more pieces than eigenvectors
+    assert_allclose(walk.spectrum.values[:m], 1, atol=1e-6)
+    within = np.array([np.linalg.norm(U[piece == c]) for c in range(3)])
+    assert_allclose(within, 1, atol=1e-5)  # each is one direction of those that are kept

@@ -564,6 +564,7 @@ def test_more_than_the_memory_is_refused(monkeypatch):
     np.save("a.npy", X)
     Path("a.csv").write_text("a\n" + "1\n" * 100)
     monkeypatch.setattr(memory, "available", lambda: 10)
+    monkeypatch.setattr(memory, "_SMALL", 0)
     for name in ("a.npy", "a.csv"):
         result = CliRunner().invoke(klsnmf, ["cluster", name])
         assert result.exit_code == 3

@@ -1,16 +1,79 @@
-"""How many clusters: what the score of a number is made of."""
+"""How many clusters: what the score of a number is made of, and what is said of it."""
+
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from klsnmf import n_clusters_evidence
+from klsnmf.kernels.count import CLEAR, LEAST, NEAR, RIVAL, Evidence, by_chance, chosen_of, scores
 
 
-def test_the_score_of_a_number_is_its_gap_its_share_and_its_stability():
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    evidence = n_clusters_evidence(X, random_state=0)
-    values, k = evidence.eigenvalues, evidence.candidates
-    gap = values[k - 1] - values[k]
-    np.testing.assert_allclose(evidence.eigengap, gap)
-    expected = gap * np.minimum(gap / (1 - values[k]), 1) * np.maximum(evidence.stability, 0)
-    np.testing.assert_allclose(evidence.score, expected)
-    assert evidence.stability.min() < 0.9
+def evidence(score, chosen=None, first=2):
+    score = np.asarray(score, float)
+    numbers = np.arange(first, first + len(score))
+    ones = np.ones(len(score))
+    found = chosen_of(numbers, score) if chosen is None else chosen
+    return Evidence(numbers, ones, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
+
+
+def test_the_score_is_persistence_clarity_and_number():
+    numbers = np.array([2, 5])
+    found = scores(np.array([4.0, 0.25]), np.array([0.9, 1.0]), np.array([0.8, 0.7]), numbers)
+    np.testing.assert_allclose(found, [2 * 0.5**2, 0.5 * 4**0.75])
+    assert (scores(np.ones(2), np.full(2, 0.6), np.full(2, 0.7), numbers) == 0).all()
+
+
+def test_the_finest_number_near_the_best_is_taken():
+    assert chosen_of(np.array([2, 3, 9]), np.array([1.0, NEAR, NEAR - 0.01])) == 3
+    assert chosen_of(np.array([2, 3, 9]), np.array([1.0, 0.1, NEAR])) == 9
+    assert chosen_of(np.array([2, 3]), np.array([LEAST * 0.99, 0])) == 1
+    assert chosen_of(np.array([]), np.array([])) == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "clear"),
+    [
+        ([0.0, CLEAR, 0.0], True),
+        ([0.0, 0.99 * CLEAR, 0.0], False),
+        ([1.01 * RIVAL * CLEAR, CLEAR, 0.0], False),
+        ([0.99 * RIVAL * CLEAR, CLEAR, 0.0], True),
+        ([0.0, 0.0, 0.0], True),
+        ([0.0, LEAST / 2, 0.0], False),
+    ],
+)
+def test_when_an_answer_is_clear(score, clear):
+    assert evidence(score).clear is clear
+    assert (
+        "But look at" in evidence(score).verdict or "but they" in evidence(score).verdict
+    ) != clear
+
+
+def test_what_is_told_where_nothing_stands_out():
+    found = evidence([0.5, 0.8, 0.6, 0.7])
+    assert found.chosen == 5
+    assert found.best == (5, 3, 4)
+    assert "5 clusters" in found.verdict
+    assert "look at 3 and 4 too" in found.verdict
+    assert repr(found).splitlines()[1].split() == ["clusters", "score", "persistence", "clarity"]
+    one = evidence([0.0, 0.001])
+    assert repr(one) == one.verdict
+    assert one.levels == (1,)
+
+
+def test_levels_are_apart():
+    found = replace(evidence(np.zeros(30)), chosen=20)
+    found.score[[3, 4, 18, 19]] = [2.0, 1.9, 2.2, 2.1]  # 5, 6, 20, 21
+    assert found.levels == (20, 5)
+    found.score[3] = 0.0
+    assert found.levels == (20, 6)
+
+
+def test_cuts_of_a_piece_explain_less_where_there_are_more_dimensions_and_samples():
+    numbers, j = np.array([2, 4, 20]), np.arange(60)
+    plane, thick = 1 - 1e-3 * j, 1 - 0.02 * j**0.2
+    thick[0] = 1
+    many, few = by_chance(plane, numbers, 10_000, 10), by_chance(plane, numbers, 500, 10)
+    assert (many < few).all()
+    assert (by_chance(thick, numbers, 10_000, 10) < many).all()
+    assert many[0] > many[1]
+    assert (few < 1).all()

@@ -10,17 +10,17 @@ from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, KNMF, LSNMF, KernelKMeans
-from klsnmf.core import eigenvectors, memory
 from klsnmf.core import kmeans as lloyd
+from klsnmf.core import memory
 from klsnmf.core.arithmetic import filled_share
 from klsnmf.core.kmeans import how_many_starts, kmeans
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
+from klsnmf.kernels import neighbors
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.neighbors import nearest, neighbor_indices
 from klsnmf.kernels.plan import choose_search, make_plan
@@ -341,130 +341,6 @@ def test_k_means_of_many_samples(monkeypatch, seed, full_round):
     assert accuracy(y, fitted.labels_) > 0.98  # one try with all would miss clusters now and then
 
 
-def ring_and_a_piece(n, dtype):
-    """A ring: eigenvalues cos(2πj/n), which crowd below 1; and a piece of its own."""
-    shift = np.roll(np.eye(n), 1, axis=0)
-    S = np.zeros((n + 1, n + 1))
-    S[:n, :n], S[n, n] = (shift + shift.T) / 2, 1
-    return S.astype(dtype), [1, 1, *np.repeat(np.cos(2 * np.pi * np.arange(1, 3) / n), 2)]
-
-
-@pytest.mark.parametrize("roughly", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_filtered_iteration_finds_crowded_eigenvalues(dtype, roughly):
-    n = 500
-    S, expected = ring_and_a_piece(n, dtype)
-    Q = np.random.RandomState(0).normal(size=(n + 1, 16)).astype(dtype)
-    rough = S.astype(np.float32).__matmul__ if roughly else None
-    values, vectors = eigenvectors.filtered_iteration(S.__matmul__, Q, 6, rough)
-    assert values.dtype == vectors.dtype == dtype
-    assert_allclose(values, expected, atol=1e-5)
-    assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-4)
-    assert np.abs(S @ vectors - vectors * values).max() < 1e-2
-
-
-def test_what_is_crowded_for_single_precision_is_found_in_double():
-    """On a ring of 1200 samples all eigenvalues of the block are within a thousandth of 1."""
-    n = 1200
-    S = sparse.csr_array(ring_and_a_piece(n, np.float64)[0])
-    start = np.random.RandomState(0).normal(size=(n + 1, 16))
-    expected = 1 - np.cos(2 * np.pi * np.array([0, 0, 1, 1]) / n)
-    for rough in (None, S.astype(np.float32).__matmul__):
-        values, _ = eigenvectors.filtered_iteration(S.__matmul__, start.copy(), 4, rough)
-        assert_allclose(1 - values, expected, atol=1e-8)
-
-
-def test_no_products_are_spent_where_all_eigenvalues_are_one():
-    """More equal pieces than vectors are looked for: rounding of rough products must not stay."""
-    S = sparse.block_diag([np.full((4, 4), 0.25)] * 60).tocsr()
-    single, products = S.astype(np.float32), []
-
-    def multiply(V):
-        products.append(V.dtype)
-        return (S if V.dtype == np.float64 else single) @ V
-
-    start = np.random.RandomState(0).normal(size=(240, 18))
-    values, vectors = eigenvectors.filtered_iteration(multiply, start, 10, multiply)
-    assert_allclose(values, 1, atol=1e-12)
-    assert_allclose(S @ vectors, vectors, atol=1e-12)
-    assert len(products) < 60
-
-
-def test_rough_products_that_get_nowhere_are_given_up():
-    """With most eigenvectors asked for, filters span more than single precision can hold."""
-    rng = np.random.default_rng(0)
-    K = kneighbors_graph(rng.normal(size=(300, 3)), 6)
-    K = K + K.T
-    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
-    S = sparse.csr_array(K.multiply(root[:, None]).multiply(root))
-    single, start = S.astype(np.float32), rng.normal(size=(300, 208))
-    values, vectors = eigenvectors.filtered_iteration(S.__matmul__, start, 200, single.__matmul__)
-    assert np.linalg.norm(S @ vectors - vectors * values, axis=0).max() < 1e-3
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_rough_products_find_the_same_vectors_and_do_most_of_the_work(seed):
-    rng = np.random.RandomState(seed)
-    K = sparse.random_array((480, 480), density=0.04, rng=np.random.default_rng(seed))
-    K = K + K.T + sparse.block_diag([np.full((80, 80), 0.1)] * 6)
-    root = 1 / np.sqrt(np.asarray(K.sum(axis=1)).ravel())
-    S = sparse.csr_array(K * root[:, None] * root)
-    single, products = S.astype(np.float32), {np.float32: 0, np.float64: 0}
-
-    def by(matrix):
-        def multiply(V):
-            assert V.dtype == matrix.dtype
-            products[matrix.dtype.type] += 1
-            return matrix @ V
-
-        return multiply
-
-    values, vectors = eigenvectors.filtered_iteration(
-        by(S), rng.normal(size=(480, 14)), 6, by(single)
-    )
-    naive_values, naive = np.linalg.eigh(S.toarray())
-    assert_allclose(values, naive_values[::-1][:6], atol=1e-6)
-    leading = naive[:, ::-1][:, :6]
-    assert np.linalg.norm(vectors - leading @ (leading.T @ vectors)) < 1e-2
-    assert products[np.float32] > 20
-    assert products[np.float64] == 1
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_subspace_iteration_ends_when_nothing_changes(seed):
-    rng = np.random.RandomState(seed)
-    basis = np.linalg.qr(rng.normal(size=(500, 500)))[0]
-    spectrum = np.concatenate([np.linspace(1, 0.9, 5), np.full(495, 0.1)])
-    A, calls = (basis * spectrum) @ basis.T, []
-
-    def multiply(V):
-        calls.append(V.shape)
-        return A @ V
-
-    values, vectors = eigenvectors.subspace_iteration(multiply, 500, 5, rng)
-    assert_allclose(values, spectrum[:5], rtol=1e-9)
-    assert_allclose(np.abs(basis[:, :5].T @ vectors), np.eye(5), atol=1e-6)
-    assert len(calls) < 20  # 61 in all rounds
-
-
-def test_no_products_are_spent_on_what_single_precision_cannot_tell():
-    """More pieces than vectors are looked for: all eigenvalues are 1, and any mixture will do."""
-    rng = np.random.default_rng(0)
-    K = np.kron(np.eye(60), np.ones((8, 8))) * rng.uniform(0.1, 1, size=(480, 480))
-    K = (K + K.T).astype(np.float32)
-    root = 1 / np.sqrt(K.sum(axis=1, keepdims=True))
-    products = []
-
-    def multiply(V):
-        products.append(V.shape)
-        return root * (K @ (root * V))
-
-    Q = rng.normal(size=(480, 16)).astype(np.float32)
-    values, _ = eigenvectors.filtered_iteration(multiply, Q, 8)
-    assert_allclose(values, 1, atol=1e-5)
-    assert len(products) < 100
-
-
 def test_workers_search_exactly_unless_told_otherwise():
     for search in ("auto", "exact"):
         assert choose_search((10**7, 50), search, workers=True) == (
@@ -579,7 +455,7 @@ def test_tiles_take_no_more_than_they_may(max_memory, monkeypatch):
 
 
 def test_a_kernel_of_both_signs_needs_room_for_its_positive_part(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(40, 30))
+    X = np.random.default_rng(0).normal(size=(100, 30))
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 10**4)
     assert DenseGram(np.abs(X @ X.T)).positive.nonnegative
     with pytest.raises(MemoryError, match=r"positive part of the kernel matrix.*negative entries"):
@@ -593,3 +469,24 @@ def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
     other, order, back = SparseGram(K).reordered()
     assert (order, back) == (slice(None), slice(None))
     assert other.K is K
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ties_are_searched_until_none_is_left_out(seed, monkeypatch):
+    """For the samples that have any."""
+    searched, search = [], neighbors.nearest_others
+
+    def noted(X, rows, m):
+        searched.append(len(rows))
+        return search(X, rows, m)
+
+    monkeypatch.setattr(neighbors, "nearest_others", noted)
+    rng = np.random.default_rng(seed)
+    nearest(rng.normal(size=(500, 3)), 10)
+    assert searched == [500]
+    grid = rng.integers(0, 3, size=(400, 6)).astype(float)
+    _, d2 = nearest(grid, 10)
+    truth = np.sort(np.square(grid[:, None] - grid).sum(axis=2), axis=1)[:, 1:]
+    reach = truth[:, 9]
+    assert len(searched) > 2
+    assert_allclose((d2 <= reach[:, None]).sum(axis=1), (truth <= reach[:, None]).sum(axis=1))

@@ -90,24 +90,26 @@ def test_fewer_distinct_samples_than_clusters(form):
     assert findings(run_of(by_hand(labels % 2), form(X))) == []
 
 
-def _evidence(score, stability=1.0):
+def _evidence(score):
     score = np.array(score)
     candidates = np.arange(2, 2 + len(score))
     best = int(candidates[score.argmax()])
     ones = np.ones(len(score))
-    return Evidence(candidates, ones, score, stability * ones, score, 1 / candidates, best)
+    return Evidence(candidates, ones, ones, ones / 2, score, ones, best)
 
 
 def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
     X, _ = blobs(60, 3, 6, seed=0)
     estimator = KLSNMF(3, random_state=0).fit(X)
     for evidence, doubts in (
-        (_evidence([0.1, 0.9, 0.2]), False),
-        (_evidence([0.8, 0.9, 0.2]), True),
-        (_evidence([0.1, 0.9, 0.2], stability=0.5), True),
+        (_evidence([0.1, 2.0, 0.2]), False),
+        (_evidence([1.8, 2.0, 0.2]), True),
+        (_evidence([0.1, 0.9, 0.2]), True),
     ):
         estimator.n_clusters_evidence_ = evidence
         said = findings(run_of(estimator, X, command=""))
-        assert said == ([evidence.verdict] if doubts else [])
-        heard = [one.removesuffix(".") + ": -k NUMBER." for one in said]
-        assert findings(run_of(estimator, X)) == heard
+        assert len(said) == doubts
+        assert all(evidence.verdict in one for one in said)
+        heard = findings(run_of(estimator, X))
+        assert all(one.endswith("-k NUMBER.") for one in heard)
+        assert len(heard) == doubts

@@ -5,7 +5,7 @@ import pytest
 
 from klsnmf import KLSNMF
 from klsnmf.kernels.build import KernelSettings
-from klsnmf.kernels.graphs import NOISY, noise_share, numbers_of_neighbors
+from klsnmf.kernels.graphs import NOISY, THIN, Neighborhood, neighborhood, numbers_of_neighbors
 from klsnmf.solve.choose import RULE, Evidence, choose
 
 SETTINGS = KernelSettings("self-tuning", n_neighbors="auto", diffusion="auto", sizes="auto")
@@ -32,9 +32,14 @@ def test_fewer_neighbours_must_lose_less_and_pieces_are_left_alone():
     assert not RULE.is_thin(0.01, 0.04)
 
 
-def test_a_crumb_in_the_place_of_a_cluster_is_a_lump():
-    assert RULE.is_lump(3, 3, 1000)
-    assert not RULE.is_lump(300, 3, 1000)
+def test_clusters_that_nearly_all_walks_leave_say_nothing():
+    assert RULE.says_nothing(0.97)
+    assert not RULE.says_nothing(0.8)
+
+
+def test_a_second_judge_is_asked_where_the_first_finds_much_less_lost():
+    assert RULE.is_clear(Evidence(0.6, 0.2, -0.1, 3))
+    assert not RULE.is_clear(Evidence(0.7, 0.2, 0.1, 30))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -50,24 +55,40 @@ def test_unequal_pieces_are_free_and_equal_ones_stay_even(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_that_decides_who_is_near_asks_for_many_neighbours(seed):
     rng = np.random.default_rng(seed)
-    X, _ = groups(seed, (100, 100, 100))
-    noisy = np.hstack([X / 12, rng.normal(size=(300, 200))])
-    assert noise_share(X, 10) < 0.2
-    assert noise_share(noisy, 10) > NOISY
+    X, _ = groups(seed, (80, 80, 80))
+    noisy = np.hstack([X / 12, rng.normal(size=(240, 200))])
+    assert neighborhood(X, 10).noise < 0.2
+    assert neighborhood(noisy, 10).noise > NOISY
     d2 = np.square(noisy[:, None] - noisy).sum(axis=2)
     near = np.median(np.sort(d2, axis=1)[:, 10])
     expected = near / (2 * np.square(noisy - noisy.mean(axis=0)).sum(axis=1).mean())
-    assert noise_share(noisy, 10) == pytest.approx(expected, rel=1e-6)
-    assert numbers_of_neighbors(noisy, 3).usual == 50
+    assert neighborhood(noisy, 10).noise == pytest.approx(expected, rel=1e-6)
+    assert numbers_of_neighbors(noisy, 3).usual == 40  # half a cluster
     assert numbers_of_neighbors(noisy, 3).noisy
     assert numbers_of_neighbors(X, 3).usual == 10
 
 
-def test_a_lump_is_fitted_by_means_of_samples(monkeypatch):
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("dimension", "least", "most"), [(1, 0.7, 1.6), (2, 1.5, 2.6), (8, 5, 10)])
+def test_the_dimension_in_which_neighbours_lie(seed, dimension, least, most):
+    """Of a flat piece of a space of 20 dimensions; few neighbours are for curves and sheets."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(2000, dimension)) @ rng.normal(size=(dimension, 20))
+    assert least < neighborhood(X, 10).dimension < most
+    assert bool(numbers_of_neighbors(X, 4).fewer) == (dimension <= THIN)
+
+
+@pytest.mark.parametrize("X", [np.zeros((30, 2)), np.repeat(np.eye(5), 20, axis=0), np.eye(2)])
+def test_equal_samples_have_neighbours_too(X):
+    around = neighborhood(X, min(10, len(X) - 1))
+    assert np.isfinite([around.noise, around.dimension]).all()
+
+
+def test_where_a_graph_says_nothing_means_of_samples_are_taken(monkeypatch):
     X, _ = groups(0, (80, 80, 80), apart=3.0)
-    monkeypatch.setattr("klsnmf.kernels.graphs.noise_share", lambda *_: 1.0)
+    monkeypatch.setattr("klsnmf.kernels.graphs.neighborhood", lambda *_: Neighborhood(1.0, 3.0))
     monkeypatch.setattr("klsnmf.solve.choose.Rule.prefers", lambda *_: False)
-    monkeypatch.setattr("klsnmf.solve.choose.Rule.is_lump", lambda *_: True)
+    monkeypatch.setattr("klsnmf.solve.choose.Rule.says_nothing", lambda *_: True)
     model = KLSNMF(3, random_state=0).fit(X)
     means = np.array([X[model.labels_ == c].mean(axis=0) for c in range(3)])
     nearest = np.square(X[:, None] - means).sum(axis=2).argmin(axis=1)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from klsnmf.estimators.notes import verdict_of
 from klsnmf.grams.array import DenseGram
+from klsnmf.models.base import PATIENCE
 from klsnmf.models.ls_nmf import EXACT, FREE, PRINTED, SYMMETRIC, LocalSimilarity
-from klsnmf.solve.loop import PATIENCE, solve
+from klsnmf.solve.loop import solve
 from klsnmf.solve.solution import Status, Trouble, factors_of_labels
 from klsnmf.solve.starts import random_factors
 
@@ -143,7 +144,7 @@ def test_tolerance_zero_runs_all_iterations():
 def test_verdicts_are_sentences():
     K, starts = kernel(0), some_starts(30, 2, 1)
     (done,) = solve([free(K)], starts, max_iter=2000, tol=1e-3)
-    assert verdict_of(done, 1e-3).startswith("converged: the objective changed by less than 0.001")
+    assert verdict_of(done, 1e-3).startswith("converged: the objective no longer changed by 0.001")
     (short,) = solve([free(K)], starts, max_iter=3, tol=1e-9)
     assert short.status is Status.EXHAUSTED
     assert verdict_of(short, 1e-9) == "stopped after 3 iterations"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line, or say what is missing for it."""
+    _open_closed()
     try:
         from .commands import klsnmf
     except ModuleNotFoundError as error:
@@ -17,3 +19,17 @@ def main() -> None:
             'Run: pip install ".[demo]" in a clone, or pip install "klsnmf[demo]"'
         )
     klsnmf(prog_name="klsnmf")
+
+
+def _open_closed() -> None:
+    """Open what a caller has closed of the three standard files, onto nothing.
+
+    The next file opened would have its number, and take up what libraries print.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115

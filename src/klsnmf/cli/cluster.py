@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ class _Asked:
     seed: int
     max_iter: int | None
     folder: Path
+    levels: bool = False
 
     @property
     def command(self) -> str:
@@ -49,6 +49,7 @@ class _Asked:
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
+        words += ["--levels"] if self.levels else []
         words += _option("--out", _path_word(self.folder))
         return shlex.join(["klsnmf", "cluster", *words])
 
@@ -74,6 +75,11 @@ def _option(name: str, value: object) -> list[str]:
     metavar="FILE",
     help="Keep the state of a long fit here; the same command goes on from it.",
 )
+@click.option(
+    "--levels",
+    is_flag=True,
+    help="Write the clusters of every level that -k auto finds, a column for each.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0)
 @click.option(
     "--out",
@@ -89,6 +95,7 @@ def cluster(
     method: str,
     max_iter: int | None,
     checkpoint: Path | None,
+    levels: bool,
     seed: int,
     out: Path | None,
     force: bool,
@@ -101,11 +108,11 @@ def cluster(
     .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
     cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
     """
-    from .results import SUMMARY, earlier, explained, result_folder, write_labels
+    from .results import Placing, earlier, explained, finish, result_folder, write_labels
     from .working import working
 
     folder = out or _default_folder(source)
-    asked = _Asked(source, k, method, seed, max_iter, folder)
+    asked = _Asked(source, k, method, seed, max_iter, folder, levels)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
     with working(quiet) as display:
@@ -130,20 +137,21 @@ def cluster(
             display.title(f"Writing {folder}")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
-                    write_labels(file, table.ids, fitted.estimator.labels_, strength)
+                    found_labels = fitted.estimator.labels_, strength
+                    write_labels(file, table.ids, *found_labels, fitted.levels if levels else None)
                 notes += _write_model(fitted.estimator, aside, asked, table, scaling)
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
-                summary["files"] = sorted([*(file.name for file in aside.iterdir()), SUMMARY])
                 summary["folder"] = str(folder)
-                (aside / SUMMARY).write_text(json.dumps(summary, indent=2), encoding="utf-8")
-    if not quiet:
-        show_notes([*told, *_replaced(before, asked)])
-    if as_json:
-        show_json(summary)
-    elif not quiet:
-        _show(summary, table)
+                finish(aside, summary)
+    with Placing(folder, done=True):
+        if not quiet:
+            show_notes([*told, *_replaced(before, asked)])
+        if as_json:
+            show_json(summary)
+        elif not quiet:
+            _show(summary, table)
     if failure:
         raise failure
 
@@ -157,6 +165,12 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
+        )
+    if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
+        counting = ", ".join(name for name, each in DETAILS.items() if each.counts)
+        raise click.UsageError(
+            f"--levels are found with -k auto, by these methods: {counting}. Use one of them, or "
+            "leave --levels out."
         )
     if more and not has_parameter(asked.method, "checkpoint"):
         raise click.UsageError(
@@ -264,6 +278,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),
+        "levels": fitted.level_facts,
         "sizes": sizes.tolist(),
         "strengths": [round(float(median), 4) for median in medians],
         "scores": scores_of(table, labels),
@@ -274,6 +289,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
 
 
 def _show(summary: dict[str, Any], table: Table) -> None:
+    from .fits import LEVEL
     from .samples import columns_used
 
     strengths = [f"{strength:.2f}" for strength in summary["strengths"]]
@@ -283,6 +299,16 @@ def _show(summary: dict[str, Any], table: Table) -> None:
         show_table(["score", "value"], [(name, f"{scores[name]:.3f}") for name in scores])
     if used := columns_used(table):
         click.echo(printable(used))
+    if levels := summary["levels"]:
+        click.echo("Levels, best first:")
+        told = (
+            {name: "" if v is None else f"{v:.2f}" for name, v in one.items()} for one in levels
+        )
+        rows = [
+            [one["n_clusters"], *(each[name] for name in LEVEL)]
+            for one, each in zip(levels, told, strict=True)
+        ]
+        show_table(["clusters", *LEVEL], rows)
     if summary["evidence"] and summary["evidence"]["clear"]:
         click.echo(summary["evidence"]["verdict"])
     click.echo(

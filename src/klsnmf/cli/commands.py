@@ -2,12 +2,15 @@
 
 Modules here import only what their ``--help`` needs; the rest is imported inside the commands. Exit
 codes: 0 all went well, 1 something failed, 2 the command was not understood, 3 a file given to it
-cannot be used, 4 the results could not be written, 130 it was interrupted.
+cannot be used, 4 the results could not be written, 130 it was interrupted by Ctrl-C, 143 by
+SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+import sys
 from typing import Any
 
 import click
@@ -19,6 +22,7 @@ from .data import data
 from .output import printable
 from .predict import predict
 from .reproduce import reproduce
+from .stopping import stoppable
 
 #: Errors whose message is written for the user. All others are mistakes of the program.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
@@ -29,10 +33,24 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 #: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
 
+#: What an output says that takes no more, and how a command ends then. Results in files have errors
+#: of their own.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NO_OUTPUT = 4
+
 
 def _with_notes(text: str, error: BaseException) -> str:
     """A message, and what was noted on its way, such as where a checkpoint is."""
     return " ".join([text, *getattr(error, "__notes__", [])])
+
+
+def _output_failed(error: OSError) -> click.ClickException:
+    """What to say of a standard output that takes no more."""
+    # Python would try again at the end, and end with a code of its own.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    failure = click.ClickException(f"The output could not be written: {error.strerror}.")
+    failure.exit_code = _NO_OUTPUT  # type: ignore[misc]  # click reads it from the instance
+    return failure
 
 
 class _ShortErrors(click.Group):
@@ -40,17 +58,23 @@ class _ShortErrors(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with stoppable():
+                result = super().invoke(ctx)
+                sys.stdout.flush()  # before all is said to be well: a disk may be full
+                return result
         except KeyboardInterrupt as error:
-            text = _with_notes("Interrupted. What was there before is as it was.", error)
-            click.echo(f"\n{text}", err=True)
-            raise click.exceptions.Exit(_INTERRUPTED) from None
+            state = vars(error).get("state", "What was there before is as it was.")
+            click.echo(f"\n{_with_notes(f'Interrupted. {state}', error)}", err=True)
+            code = getattr(error, "exit_code", _INTERRUPTED)
+            raise click.exceptions.Exit(code) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            closed_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
-            if ctx.params["debug"] or closed_pipe:
+            number = error.errno if isinstance(error, OSError) else None
+            if ctx.params["debug"] or number == errno.EPIPE:
                 raise
+            if isinstance(error, OSError) and number in _FULL:
+                raise _output_failed(error) from error
             text = " ".join(_with_notes(str(error), error).split()) or type(error).__name__
             if not isinstance(error, _EXPLAINED):
                 text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 _USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")
 
 
+#: HDBSCAN: samples of a cluster, at least.
+_LEAST_OF_CLUSTER = 10
+
+
 @dataclass
 class _Outcome:
     """One method: its clusters for each seed, or why there are none.
@@ -35,6 +40,7 @@ class _Outcome:
     labels: list[Any] = field(default_factory=list)  # (seeds) of (n,)
     seconds: list[float] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    remark: str = ""
 
 
 @click.command(short_help="Compare several methods on the same samples.")
@@ -70,7 +76,7 @@ def compare(
     the seeds. With or without: how much a method agrees with itself from seed to seed (stability,
     the adjusted Rand index), and how much two methods agree with each other (NMI and adjusted Rand
     index). Where methods agree, the clusters are likely to be in the data; where they do not, look
-    twice.
+    twice. With -k auto HDBSCAN is there too, which finds a number of clusters of its own.
     """
     chosen = _chosen(methods)
     named = methods not in (None, "all")
@@ -97,6 +103,9 @@ def compare(
                 outcomes.append(_Outcome(method, *reasons))
             else:
                 outcomes.append(_run(method, count, seeds, table, max_iter))
+        if evidence is not None:
+            display.title("HDBSCAN, which finds a number of its own")
+            outcomes.append(_by_density(seeds, table))
     result = _result(table, count, evidence, outcomes)
     if not quiet:
         show_notes(result["messages"])
@@ -140,6 +149,24 @@ def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) ->
     return outcome
 
 
+def _by_density(seeds: int, table: Table) -> _Outcome:
+    """HDBSCAN, which is not told the number of clusters; seeds make no difference to it."""
+    import numpy as np
+    from sklearn.cluster import HDBSCAN
+
+    outcome, begun = _Outcome("hdbscan"), time.perf_counter()
+    try:
+        labels = HDBSCAN(_LEAST_OF_CLUSTER, copy=True).fit_predict(table.X)
+    except (ValueError, TypeError) as error:
+        outcome.left_out = " ".join(str(error).split())
+        return outcome
+    outcome.labels = [labels] * seeds
+    outcome.seconds = [time.perf_counter() - begun]
+    found, noise = len(np.unique(labels[labels >= 0])), float(np.mean(labels < 0))
+    outcome.remark = f"finds {plural(found, 'cluster')}, and calls {noise:.0%} noise"
+    return outcome
+
+
 def _result(
     table: Table, k: int, evidence: Evidence | None, outcomes: Sequence[_Outcome]
 ) -> dict[str, Any]:
@@ -161,7 +188,7 @@ def _result(
     rows = []
     for one in outcomes:
         scored = [each for labels in one.labels if (each := scores_of(table, labels))]
-        row = {name: getattr(one, name) for name in ("method", "failure", "left_out")}
+        row = {name: getattr(one, name) for name in ("method", "failure", "left_out", "remark")}
         names = scored[0] if scored else ()
         row["scores"] = {name: mean(each[name] for each in scored) for name in names} or None
         row["stability"] = alike(adjusted_rand_score, combinations(one.labels, 2))
@@ -201,7 +228,7 @@ def _show(result: dict[str, Any], table: Table) -> None:
     rows = []
     for each in result["methods"]:
         values = [*((each["scores"] or {}).get(name) for name in scored), each["stability"]]
-        remark = f"left out: {each['left_out']}" if each["left_out"] else ""
+        remark = f"left out: {each['left_out']}" if each["left_out"] else each["remark"]
         if each["failure"]:
             remark = f"failed: {printable(each['failure'])}"
         rows.append([each["method"], *map(_short, values), _short(each["seconds"], 1), remark])

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _UNTOLD = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ConvergenceWarning)
 
 
+#: What is told of a level.
+LEVEL = ("score", "persistence", "clarity", "stability", "cut")
+
+
 @dataclass(frozen=True)
 class Fitted:
     """An estimator, how long its fit took, and what libraries below it said."""
@@ -38,9 +42,31 @@ class Fitted:
         return getattr(self.estimator, "n_clusters_evidence_", None)
 
     @property
+    def levels(self) -> dict[int, Any]:
+        """The labels of each level, from the coarsest to the finest, if levels were found."""
+        profile = getattr(self.estimator, "levels_", ())
+        return {one.n_clusters: one.labels for one in sorted(profile, key=lambda x: x.n_clusters)}
+
+    @property
+    def level_facts(self) -> list[dict[str, Any]] | None:
+        """What speaks for each level, best first, for result.json."""
+        profile = getattr(self.estimator, "levels_", None)
+        if profile is None or len(profile) < 2:
+            return None
+        return [
+            {"n_clusters": one.n_clusters, **{name: _rounded(getattr(one, name)) for name in LEVEL}}
+            for one in profile
+        ]
+
+    @property
     def told(self) -> list[str]:
         """The messages and what the fit itself has to say, in the words of the command line."""
         return [*self.messages, *(note.in_command for note in notes_of(self.estimator))]
+
+
+def _rounded(value: float) -> float | None:
+    """JSON has no number that is none."""
+    return None if value != value else round(float(value), 4)
 
 
 def has_parameter(method: str, name: str) -> bool:
@@ -100,12 +126,10 @@ def facts(evidence: Evidence | None) -> dict[str, Any] | None:
     """The evidence for the number of clusters, for result.json."""
     if evidence is None:
         return None
-    stability = dict(zip(evidence.candidates.tolist(), evidence.stability.tolist(), strict=True))
-    found = stability.get(evidence.chosen)
     return {
         "chosen": int(evidence.chosen),
         "clear": evidence.clear,
         "verdict": evidence.verdict,
-        "stability": None if found is None else round(found, 4),
-        "next_best": evidence.rival,
+        "best": list(evidence.best),
+        "levels": list(evidence.levels),
     }

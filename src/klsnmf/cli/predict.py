@@ -90,7 +90,7 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
 
 def _load(model: Path) -> tuple[Any, dict[str, Any]]:
     from ..io.model_file import ModelError, load
-    from .results import earlier
+    from .results import earlier, require_one_run
 
     file = model / "model.npz" if model.is_dir() else model
     if not file.exists():
@@ -104,6 +104,8 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
             f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
         )
     try:
+        if model.is_dir():
+            require_one_run(model, file.name)
         return load(file)
     except OSError as error:
         raise ModelError(

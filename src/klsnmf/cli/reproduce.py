@@ -96,9 +96,9 @@ def reproduce(
                 display.title(f"{table.title}, {table.name}")
                 show = partial(_show, display)
                 runner.run(table, out, data_home=home, processes=processes, report=show, **only)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
-            sys.exit(130)
+            sys.exit(getattr(error, "exit_code", 130))
     with working(quiet) as display:
         display.title("Convergence")
         for name in curves:

@@ -1,20 +1,26 @@
-"""Results on the disk: made aside, then put in place, so that earlier ones are never half gone."""
+"""Results on the disk: made aside, then put in place all at once."""
 
 from __future__ import annotations
 
 import csv
+import errno
+import hashlib
 import json
+import os
+import re
 import shutil
-import tempfile
+import time
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from ..core.writing import write_whole
+from ..core.files import size_of_regular_file
+from ..core.writing import exchange, lock_now, made_aside, sync_folder, write_whole
+from .stopping import undisturbed
 
-#: The file that says that a folder is ours, put in place last.
+#: The file that says that a folder is ours, and which files are of one run.
 SUMMARY = "result.json"
 
 #: What its entry "made_by" says.
@@ -26,8 +32,19 @@ _RESULTS = ("labels.csv", "model.npz", "report.html")
 #: The longest summary that is read, in bytes: names of columns are the most of it.
 _LONGEST_SUMMARY = 2**26
 
-#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs.
-_FORMULA = ("=", "+", "-", "@")
+#: Seconds that a run waits for others that put their results beside its own.
+_PATIENCE = 60.0
+
+#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs. Some take the
+#: wide forms of these for the same. Where cells begin depends on who reads: with another separator
+#: than ours they begin inside of one.
+_FORMULA = re.compile(r"(^|[;,\t|])(\s*['\"]?\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+class ResultsError(ValueError):
+    """A folder whose results are not those of one run; the message says why."""
+
+    exit_code = 3
 
 
 class OutputError(RuntimeError):
@@ -38,26 +55,167 @@ class OutputError(RuntimeError):
 
 @contextmanager
 def result_folder(folder: Path, *, force: bool) -> Iterator[Path]:
-    """A new folder to write results into; when all is well its files move to ``folder``.
+    """A new folder to write results into; when all is well they are in ``folder``, all at once.
 
+    The last of them is the summary, by ``finish``.
     If anything fails, nothing is left of it, and ``folder`` is as it was.
     """
     _require_ours(folder, force)
-    ours = earlier(folder) is not None
+    real = Path(os.path.realpath(folder))
     with explained(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        yield aside
+        real.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the folder it can take its place; inside it, where the folder is a disk of its own or
+    # nothing may be written beside it, its files can be moved.
+    place = real if _beside(real) else real / "results"
+    with Placing(folder) as placing, ExitStack() as stack:
         with explained(folder):
-            folder.mkdir(exist_ok=True)
-            for name in _RESULTS:
-                if ours and not (aside / name).exists():
-                    (folder / name).unlink(missing_ok=True)
-            for file in sorted(aside.iterdir(), key=lambda file: file.name == SUMMARY):
-                file.replace(folder / file.name)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+            aside = stack.enter_context(made_aside(place, Path.mkdir))
+        yield aside
+        with explained(folder), _alone(real.parent), undisturbed():
+            _put_in_place(aside, real)
+            placing.done = True
+
+
+class Placing:
+    """An interrupt inside says so if it came too late to stop anything."""
+
+    def __init__(self, folder: Path, *, done: bool = False) -> None:
+        self.folder, self.done = folder, done
+
+    def __enter__(self) -> Placing:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self.done and isinstance(error, KeyboardInterrupt):
+            vars(error)["state"] = f"The results were complete by then: they are in {self.folder}."
+
+
+def _beside(folder: Path) -> bool:
+    """Whether a folder beside this one could take its place."""
+    if not folder.exists():
+        return True
+    one_disk = folder.stat().st_dev == folder.parent.stat().st_dev
+    return one_disk and os.access(folder.parent, os.W_OK | os.X_OK)
+
+
+def finish(aside: Path, summary: dict[str, Any]) -> None:
+    """Write the summary of all results that were made, and have all of them on the disk."""
+    summary["sha256"] = {file.name: _digest(file) for file in sorted(aside.iterdir())}
+    summary["files"] = sorted([*summary["sha256"], SUMMARY])
+    _write_summary(aside, summary)
+    for name in summary["sha256"]:
+        with (aside / name).open("rb+") as file:
+            os.fsync(file.fileno())
+    sync_folder(aside)
+
+
+def _put_in_place(aside: Path, folder: Path) -> None:
+    """All results in place of the earlier ones."""
+    if not folder.exists():
+        aside.rename(folder)
+    elif not _exchanged(aside, folder):
+        _move(aside, folder)
+    sync_folder(folder.parent)
+
+
+def _exchanged(aside: Path, folder: Path) -> bool:
+    """Whether the new folder is in place of the old one: if that held results only, and can go.
+
+    Who stands in a folder would be left in one that is gone.
+    """
+    strange = {file.name for file in folder.iterdir()} - {*_RESULTS, SUMMARY}
+    if strange or aside.parent != folder.parent or Path.cwd().is_relative_to(folder):
+        return False
+    if not all(file.is_file() for file in folder.iterdir()):
+        return False
+    with suppress(OSError):
+        shutil.copymode(folder, aside)
+        exchange(aside, folder)
+        return True
+    return False
+
+
+def _move(aside: Path, folder: Path) -> None:
+    """File by file, where the folder must stay. Until the last is there its summary says so."""
+    made = {file.name for file in aside.iterdir()}
+    ours = earlier(folder) is not None
+    for name in (*_RESULTS, SUMMARY):
+        if (folder / name).exists() and not (folder / name).is_file():
+            raise OSError(errno.EEXIST, f"{name} is there, and is not a file")
+    _write_summary(folder, {"made_by": MADE_BY, "unfinished": True})
+    try:
+        for name in _RESULTS:
+            if name in made:
+                (aside / name).replace(folder / name)
+            elif ours:
+                (folder / name).unlink(missing_ok=True)
+        (aside / SUMMARY).replace(folder / SUMMARY)
+    except OSError as error:
+        raise OutputError(
+            f"Some of the new results are in {folder}, and others are not: "
+            f"{error.strerror or error}. Run the same command again."
+        ) from error
+
+
+def _write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    write_whole(folder / SUMMARY, json.dumps(summary, indent=2).encode())
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While one process puts results in place in a folder, others wait, where there are locks."""
+    with ExitStack() as stack:
+        try:
+            lock = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, lock)
+            _wait_for(lock)
+        except _Locked as error:
+            raise OSError(errno.EAGAIN, str(error)) from error
+        except OSError:  # there are no locks here
+            pass
+        yield
+
+
+class _Locked(Exception):  # noqa: N818
+    """Another process has the lock, and keeps it."""
+
+
+def _wait_for(lock: int) -> None:
+    begun = time.monotonic()
+    while True:
+        try:
+            return lock_now(lock)
+        except BlockingIOError as error:
+            if time.monotonic() - begun > _PATIENCE:
+                raise _Locked("another process has locked the folder around it") from error
+            time.sleep(0.02)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def require_one_run(folder: Path, name: str) -> None:
+    """Refuse a file of a folder whose results are not all of one run."""
+    for last in (False, False, True):
+        summary = earlier(folder)
+        if summary is None:
+            why = "has no sound result.json of klsnmf cluster"
+        elif summary.get("unfinished"):
+            why = "has results that were not all put in place"
+        else:
+            stored = summary.get("sha256")
+            known = stored.get(name) if isinstance(stored, dict) else None
+            if known is None or known == _digest(folder / name):
+                return
+            why = f"has a {name} that is of another run than its result.json"
+        if last:
+            raise ResultsError(
+                f"{folder} {why}. Run klsnmf cluster again, or, if you trust it, give the file "
+                f"itself: {folder / name}"
+            )
+        time.sleep(0.05)  # another run may be putting its results in place
 
 
 @contextmanager
@@ -89,8 +247,9 @@ def _require_ours(folder: Path, force: bool) -> None:
 def earlier(folder: Path) -> dict[str, Any] | None:
     """The summary of results that klsnmf put into a folder, if it did."""
     try:
-        with (folder / SUMMARY).open("rb") as file:
-            found = json.loads(file.read(_LONGEST_SUMMARY))
+        if size_of_regular_file(folder / SUMMARY) > _LONGEST_SUMMARY:
+            return None
+        found = json.loads((folder / SUMMARY).read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
     ours = isinstance(found, dict) and found.get("made_by") == MADE_BY
@@ -98,25 +257,29 @@ def earlier(folder: Path) -> dict[str, Any] | None:
 
 
 def write_labels(
-    stream: IO[str], ids: Sequence[str], labels: Any, strengths: Any
-) -> None:  # (n,), (n,), (n,)
-    """The table that people take on: id, cluster, strength."""
+    stream: IO[str],
+    ids: Sequence[str],
+    labels: Any,
+    strengths: Any,
+    levels: Mapping[int, Any] | None = None,
+) -> None:  # (n,), (n,), (n,), each (n,)
+    """The table that people take on: id, cluster, strength; and the cluster at each level."""
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["id", "cluster", "strength"])
-    for name, label, strength in zip(ids, labels.tolist(), strengths.tolist(), strict=True):
-        writer.writerow([harmless(name), label, f"{strength:.4f}"])
+    others = levels or {}
+    writer.writerow(["id", "cluster", "strength", *(f"level_{k}" for k in others)])
+    each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
+    for name, label, strength, *more in zip(ids, *each, strict=True):
+        writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
 
 
 def harmless(name: str) -> str:
     """A name that no spreadsheet takes for a formula, and that commands no terminal."""
     if not name.isprintable():
         name = "".join(_visible(each) for each in name)
-    if not name.lstrip().startswith(_FORMULA):
-        return name
     try:
         float(name)
     except ValueError:
-        return f"'{name}"
+        return _FORMULA.sub(r"\1'\2", name)
     return name
 
 

@@ -15,7 +15,7 @@ from ..datasets.store import DatasetError, load
 from ..io import read as files
 from ..io.roles import remarks
 from ..io.scaling import Scale, standard, uneven
-from ..io.table import InputError, Table, classes, counted, numbers
+from ..io.table import Counted, InputError, Table, classes, numbers
 from ..methods import DETAILS
 from ..metrics import scores
 from .options import Source, no_such
@@ -44,7 +44,7 @@ def read(source: Source) -> Table:
     except (DatasetError, ValueError) as error:
         raise InputError(str(error)) from error
     X, y = numbers(found.data, dataset), classes(found.target.tolist())
-    return Table(dataset, X, counted(len(X)), target=y, image_shape=found.image_shape)
+    return Table(dataset, X, Counted(len(X)), target=y, image_shape=found.image_shape)
 
 
 def prepared(table: Table, source: Source) -> tuple[Table, Scale | None]:

@@ -1,8 +1,8 @@
 """Values in files: arrays in a plain .npz archive, and one text in JSON that says what they are.
 
 Reading runs nothing from the file. It names classes, and only those in a table of the reader exist
-for it: all are records of data. Archives are read by ``files``, and the indices of sparse matrices
-are checked, because the loops that use them do not look.
+for it: all are records of data. Archives are read by ``files``, and sparse matrices are looked
+through by ``checks``, because the loops that use them do not look.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from . import files
+from . import checks, files, memory
+from .checks import need
 
-#: The longest text, in bytes: names of columns are the most of it.
+#: The longest text, in bytes: names of columns are the most of it. And how many bytes one of them
+#: may become: an empty list takes two.
 _LONGEST_TEXT = 2**26
+_GROWTH = 32
 
 #: What wrong content leads to while it is looked at.
 _DAMAGE = (
@@ -38,12 +41,6 @@ def refused_by(refusal: Callable[[object], Exception]) -> Iterator[None]:
     except _DAMAGE as error:
         reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
         raise refusal(reason) from error
-
-
-def need(condition: bool, reason: str) -> None:
-    """Refuse content that does not meet a condition."""
-    if not condition:
-        raise ValueError(reason)
 
 
 class Archive:
@@ -86,6 +83,7 @@ class Archive:
             text.dtype == np.uint8 and text.ndim == 1 and text.size <= _LONGEST_TEXT,
             "its text is not text",
         )
+        memory.require(_GROWTH * text.size, f"The text of {path}", "It is hardly a sound file.")
         stored = json.loads(text.tobytes())
         need(stored["format"] == self._heading["format"], "its text is of another kind")
         version = stored["version"]
@@ -153,9 +151,7 @@ class Archive:
             return np.array([str(name) for name in node["names"]], dtype=object)
         if "sparse" in node:
             data, indices, indptr = (arrays[name] for name in node["sparse"])
-            matrix = sparse.csr_array((data, indices, indptr), shape=tuple(node["shape"]))
-            matrix.check_format(full_check=True)
-            return matrix
+            return checks.csr(data, indices, indptr, node["shape"], "a sparse matrix in it")
         if "tuple" in node:
             return tuple(self.decode(item, arrays) for item in node["tuple"])
         if "dict" in node:

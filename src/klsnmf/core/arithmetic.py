@@ -29,8 +29,10 @@ _PRODUCTS_PER_THREAD = 5e6
 #: Entries of a matrix that are looked at together.
 _LOOK = 2**20
 
-#: Numbers held at once while something is computed pair by pair.
-_BLOCK = 2**23
+#: Numbers that are worked on together pair by pair: of arrays as many as stay in the cache. Rows of
+#: sparse matrices are taken out slowly, so many at a time.
+_PAIRS = 2**16
+_SPARSE_PAIRS = 2**23
 
 
 def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
@@ -260,7 +262,8 @@ def _row_sums(A: Any, B: Any) -> Array:
 
 def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j: Array) -> Array:
     values = np.empty(len(i), X.dtype)
-    for part in slices(len(i), _BLOCK // X.shape[1]):
+    together = _SPARSE_PAIRS if sparse.issparse(X) else _PAIRS
+    for part in slices(len(i), together // X.shape[1]):
         values[part] = function(X[i[part]], Y[j[part]])
     return values
 

@@ -10,6 +10,9 @@ from pathlib import Path, PurePosixPath
 #: The share of the free memory that one array may take.
 _SHARE = 0.8
 
+#: Bytes that are not asked for: to ask takes a millisecond or two.
+_SMALL = 2**16
+
 #: What to do when memory runs out: while a kernel matrix is made, and at any other time.
 SMALLER_KERNEL = (
     'Set n_neighbors for a sparse kernel, or gram="tiled", gram="low-rank" or max_memory where '
@@ -89,6 +92,8 @@ def amount(size: float) -> str:
 
 def fits(size: float, limit: float | None = None, free: int | None = None) -> bool:
     """Whether an array of ``size`` bytes would fit: into ``limit`` GB, or what is free."""
+    if limit is None and free is None and size <= _SMALL:
+        return True
     free = available() if free is None else free
     return (limit is None or size <= limit * 1e9) and (free is None or size <= _SHARE * free)
 

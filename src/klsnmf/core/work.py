@@ -9,6 +9,8 @@ command shows it. Without an observer this costs next to nothing.
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -59,8 +61,52 @@ def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator
     useful = 1 + int(flops // _FLOPS_PER_THREAD)
     most = allowed_threads() if allowed is None else allowed
     limits = {kind: min(useful, count) for kind, count in most.items()}
-    with _controller().limit(limits=limits):
+    with _limits.held(limits):
         yield
+
+
+class _Limits:
+    """The limits that computations have asked for, in whichever threads they run.
+
+    A limit of BLAS holds for the whole process: one that ends must neither lift that of another,
+    nor leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.asked: list[tuple[int, dict[str, int]]] = []  # by thread, the last one last
+        self.before: Any = None  # a limiter that knows how all was
+
+    @contextmanager
+    def held(self, limits: dict[str, int]) -> Iterator[None]:
+        me = threading.get_ident()
+        entry = me, limits
+        with self.lock:
+            first = allowed_threads()
+            limiter = _controller().limit(limits=limits)
+            if not self.asked:
+                self.before, self.first = limiter, first
+            self.asked.append(entry)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._drop(entry, me)
+
+    def _drop(self, entry: tuple[int, dict[str, int]], me: int) -> None:
+        place = next(i for i, each in enumerate(self.asked) if each is entry)
+        del self.asked[place]
+        mine = [limits for thread, limits in self.asked if thread == me]
+        if not self.asked:
+            self.before.restore_original_limits()
+        elif mine:
+            _controller().limit(limits=mine[-1])
+        else:  # a limit of OpenMP is this thread's own
+            limits = self.asked[-1][1] | {"openmp": self.first.get("openmp", 1)}
+            _controller().limit(limits=limits)
+
+
+_limits = _Limits()
 
 
 def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> None:
@@ -94,6 +140,38 @@ def observed(observer: Observer) -> Iterator[None]:
         yield
     finally:
         _observer.reset(before)
+
+
+#: Stage -> the seconds that it has taken, where somebody wants to know.
+Seconds = dict[str, float]
+
+_seconds: ContextVar[Seconds | None] = ContextVar("seconds", default=None)
+
+
+@contextmanager
+def timed() -> Iterator[Seconds]:
+    """Stage -> seconds, of all that goes on inside; "all" has those of everything."""
+    seconds: Seconds = {}
+    outer, start = _seconds.get(), time.perf_counter()
+    before = _seconds.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(before)
+        if outer is not None:
+            outer |= {name: outer.get(name, 0.0) + took for name, took in seconds.items()}
+        seconds["all"] = time.perf_counter() - start
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """A part of a fit whose seconds are counted."""
+    seconds, start = _seconds.get(), time.perf_counter()
+    try:
+        yield
+    finally:
+        if seconds is not None:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def tell(stage: str, done: int, total: int) -> None:

@@ -21,6 +21,7 @@ from ..core.arrays import namespace, to_host
 from ..core.spellings import warn_of_old_spellings
 from ..core.types import Array, Labels
 from ..core.warn import warn
+from ..core.work import timed
 from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
 from .labels import Reading
@@ -98,7 +99,10 @@ class Clusterer(
     def _fit_together(self, estimators: Sequence[Self], X: Any, **more: Any) -> None:
         """Fit this estimator, and others that can share its work; all of them, or none."""
         warn_of_old_spellings(self)
-        results = self._results(estimators, X, **more)
+        with timed() as seconds:
+            results = self._results(estimators, X, **more)
+        if self.verbose:
+            print("seconds: " + ", ".join(f"{each} {s:.3g}" for each, s in seconds.items()))
         for result in results:
             for note in result.notes:
                 if note.warns:

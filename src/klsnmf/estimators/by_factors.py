@@ -283,12 +283,12 @@ class Factorization(Clusterer):
 
     def _notes(self, solution: Solution, labels: Labels) -> tuple[Note, ...]:
         """What the user should know of the fit."""
-        found = len(np.unique(labels))
+        found, notes = len(np.unique(labels)), list[Note]()
         if solution.status is Status.EXHAUSTED and self.tol > 0:
-            return (NotConverged(self.max_iter, type(self).__name__),)
+            notes.append(NotConverged(self.max_iter, type(self).__name__))
         if found < self.n_clusters:
-            return (FewerClusters(found, self.n_clusters, self.labels),)
-        return ()
+            notes.append(FewerClusters(found, self.n_clusters, self.labels))
+        return tuple(notes)
 
 
 def check_sample_weight(sample_weight: Any, X: Matrix) -> Array | None:  # (n, 1)

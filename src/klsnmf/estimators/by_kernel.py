@@ -25,18 +25,21 @@ from ..core.arithmetic import canonical, in_units, plus, product, with_short_ind
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
+from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
-from ..kernels.count import Evidence, gather
 from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
+from ..kernels.neighbors import how_many_neighbors
+from ..kernels.outliers import Neighbourhoods
 from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
 from ..solve.doubt import doubts_of
+from ..solve.levels import Counted, count, count_on
 from ..solve.loop import Journal, solve
 from ..solve.phases import (
     Phase,
@@ -47,12 +50,12 @@ from ..solve.phases import (
     safe_lams,
     with_best_starts,
 )
-from ..solve.solution import Solution, Start, Status, tidied
+from ..solve.solution import CHOSEN, Solution, Start, Status, tidied
 from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength
-from .notes import Collapsed, FewerClusters, InDoubt, NotConverged, Note
+from .notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
 from .validate import as_numbers, check_start, noted_names
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -138,12 +141,18 @@ class KernelClusterer(Clusterer):
         """One batch over one K; the estimators differ in lam only."""
         setups = [estimator._setup() for estimator in estimators]
         setup = setups[0]
+        labels_outliers = getattr(self, "outliers", "cluster") == "label"
+        if labels_outliers and setup.precomputed:
+            raise ValueError(
+                'outliers="label" compares distances of samples, and with kernel="precomputed" '
+                'there are no samples: use outliers="cluster".'
+            )
         samples = self._samples(setup, X)
         with journal_of(estimators, samples.X, setup.checkpoint) as journal:
-            k, evidence = self._count(setup, samples)
+            k, counted = self._count(setup, samples)
             local = any(each.lam != 0 for each in setups)
             for_starts = self._for_starts(setup, samples)
-            choice = self._choice(setup, samples, for_starts, k)
+            choice = self._choice(setup, samples, for_starts, k, counted)
             if choice is None:
                 views = samples.settings.views(samples.scaled, samples.unit, k, local=local)
             else:
@@ -162,14 +171,21 @@ class KernelClusterer(Clusterer):
             "n_clusters_": k,
             "kernel_weights_": like(weights, samples.X),
             "row_norm_": samples.row_norm,
-            **({} if evidence is None else {"n_clusters_evidence_": evidence}),
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            notes = estimator._notes(setup, k, lam, solution, safe)
             attributes = estimator._attributes(setup, samples, view, lam, solution)
+            found = len(np.unique(to_host(attributes["labels_"])))
+            notes = estimator._notes(setup, k, lam, solution, safe, found)
             if choice is not None and not solution.collapsed:
                 notes += _doubts(choice.walk, attributes["labels_"])
+            if counted is not None:
+                known = to_host(attributes["labels_"])
+                profile = counted.profile(known, for_starts)
+                attributes |= {"n_clusters_evidence_": counted.evidence, "levels_": profile}
+                notes += () if counted.evidence.clear else (NotClear.of(counted.evidence),)
+            if labels_outliers:
+                attributes |= _without_outliers(for_starts, attributes["labels_"])
             results.append(Result({**shared, **attributes}, notes))
         return results
 
@@ -184,19 +200,24 @@ class KernelClusterer(Clusterer):
         scaled = _scaled(setup, X, row_norm, unit)
         return Samples(X, scaled, row_norm, unit, settings, noted_names(seen))
 
-    def _count(self, setup: Setup, samples: Samples) -> tuple[int, Evidence | None]:
-        """The number of clusters, and the evidence for it if it was not given."""
-        evidence = self._weigh(setup, samples) if self.n_clusters == "auto" else None
-        k = int(self.n_clusters) if evidence is None else evidence.chosen
+    def _count(self, setup: Setup, samples: Samples) -> tuple[int, Counted | None]:
+        """The number of clusters, and how it was found if it was not given."""
+        counted = self._counted(samples) if self.n_clusters == "auto" else None
+        k = int(self.n_clusters) if counted is None else counted.evidence.chosen
         n = samples.X.shape[0]
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
-        return k, evidence
+        return k, counted
 
-    def _weigh(self, setup: Setup, samples: Samples) -> Evidence:
+    def _counted(self, samples: Samples) -> Counted:
+        rng, settings = check_random_state(self.random_state), samples.settings
+        graphs = settings.graphs(samples.scaled, 2) if samples.X.shape[0] > 1 else None
+        if graphs is not None:
+            return count_on(graphs, rng)
         # Weights cannot be learned without a number of clusters: kernels count alike here.
-        views = samples.settings.views(samples.scaled, samples.unit, None, local=False)
-        return gather(evenly_mixed(views), check_random_state(self.random_state))
+        views = settings.views(samples.scaled, samples.unit, None, local=False)
+        q = how_many_neighbors(samples.X.shape[0], 2)
+        return count(evenly_mixed(views), q, rng)
 
     def _for_starts(self, setup: Setup, samples: Samples) -> Matrix | None:
         """The samples that k-means and the search for graph neighbours see, on the host."""
@@ -208,9 +229,18 @@ class KernelClusterer(Clusterer):
             return _scaled(setup, X.astype(np.float64), row_norm, unit)
         return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
 
-    def _choice(self, setup: Setup, samples: Samples, X: Matrix | None, k: int) -> Choice | None:
+    def _choice(
+        self,
+        setup: Setup,
+        samples: Samples,
+        X: Matrix | None,
+        k: int,
+        counted: Counted | None = None,
+    ) -> Choice | None:
         """The graph and the sizes of clusters where there is a choice, and the clusters."""
-        graphs = samples.settings.graphs(samples.scaled, k) if k > 1 else None
+        graphs = None if counted is None else counted.graphs_for(k)
+        if graphs is None and k > 1:
+            graphs = samples.settings.graphs(samples.scaled, k)
         if graphs is None:
             return None
         rng, sizes = check_random_state(self.random_state), samples.settings.sizes or "even"
@@ -245,14 +275,15 @@ class KernelClusterer(Clusterer):
         problem = Problem(
             K, begin, phases, self.max_iter, self.tol, listener(self), journal, setup.run
         )
-        return problem if kept else with_best_starts(problem, regroup=setup.regroup)
+        best = kept or begin[0].way == CHOSEN
+        return problem if best else with_best_starts(problem, regroup=setup.regroup)
 
     def _starts(
         self, setup: Setup, X: Matrix | None, K: Gram, k: int, choice: Choice | None
     ) -> list[Start]:
         n = K.shape[0]
         if choice is not None and self.init == "auto":
-            return [Start.of_labels("chosen", choice.answer.labels, k, K.hold)]
+            return [Start.of_labels(CHOSEN, choice.answer.labels, k, K.hold)]
         if not isinstance(self.init, str):
             return [Start("given", check_start(self.init, n, k, K))]
         if X is None and self.init == "kmeans":
@@ -270,41 +301,51 @@ class KernelClusterer(Clusterer):
         return starts(X, K, k, self.init, n_init, rng)
 
     def _notes(
-        self, setup: Setup, k: int, lam: float, solution: Solution, safe: Sequence[float]
+        self,
+        setup: Setup,
+        k: int,
+        lam: float,
+        solution: Solution,
+        safe: Sequence[float],
+        found: int,
     ) -> tuple[Note, ...]:
-        """What the user should know of a fit."""
+        """What the user should know of a fit that found so many clusters."""
         if solution.trouble is not None:
             trouble, share = solution.trouble, solution.share
             good = max((value for value in safe if value < lam), default=0.0)
             if setup.graph_weight > 0 and not good:
                 return (Collapsed("graph_weight", setup.graph_weight, trouble, share),)
             return (Collapsed("lam", lam, trouble, share, good),)
+        notes: list[Note] = []
         if solution.status is Status.EXHAUSTED and self.tol > 0:
-            return (NotConverged(self.max_iter, type(self).__name__),)
-        if solution.n_found < k:
-            return (FewerClusters(solution.n_found, k, "kernel"),)
-        return ()
+            notes.append(NotConverged(self.max_iter, type(self).__name__))
+        if found < k:
+            notes.append(FewerClusters(found, k, "kernel"))
+        return tuple(notes)
 
     def _attributes(
         self, setup: Setup, samples: Samples, view: View, lam: float, solution: Solution
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
-        W, G, labels = tidied(
-            solution.factors["W"],
-            solution.factors["G"],
-            self._labels_of(solution),
-            by_appearance=isinstance(self.init, str),
-        )
+        by_appearance = isinstance(self.init, str)
+        W, G, labels = solution.factors["W"], solution.factors["G"], self._labels_of(solution)
         X, K, xp = samples.X, view.K, namespace(W)
-        KW, own = K.dot(W), K.diagonal
-        new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+        for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
+            W, G, labels = tidied(W, G, labels, by_appearance=by_appearance)
+            KW, own = K.dot(W), K.diagonal
+            new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+            read = self._read(cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled)
+            labels = read["labels_"]
+            used = np.unique(to_host(labels))
+            if len(used) > used[-1]:
+                break
         W, G = cast(W, X.dtype), cast(G, X.dtype)
         attributes = {
             **self._told_of(solution),
             **{"W_": W, "G_": G, "lam_": lam},
             **{"_similarity": view.kernel, "_unit": samples.unit, "_new": new},
-            **self._read(G, labels, new, KW, own, view.kernel, samples.scaled),
+            **read,
         }
         if view.kernel.width is not None:
             attributes["radius_"] = view.kernel.width * samples.unit
@@ -347,11 +388,33 @@ class KernelClusterer(Clusterer):
 
     def _scores(self, X: Any, method: str) -> Array:
         samples, (kW, own) = self._products(X, method)
-        new, fitted = self._new, self.labels_
+        new, fitted = self._new, getattr(self, "_clusters", self.labels_)
         strange = to_host(new.strangers(kW, own))
         everyone = np.ones(fitted.shape[0], bool)
         labels = _placed(self._similarity, samples, new.labels(kW, own), strange, everyone, fitted)
         return led_by(plus(new.scores(kW, own)), labels)
+
+    def predict(self, X: Any) -> Labels:
+        """The clusters of new samples: those of their largest scores.
+
+        With ``outliers="label"`` those that belong to no cluster get -1.
+
+        Parameters
+        ----------
+        X : array-like, tensor or sparse matrix of shape (n_new, n_features)
+            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
+            kernel between new samples and those of the fit, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+        """
+        labels = super().predict(X)
+        known: Neighbourhoods | None = getattr(self, "_neighbourhoods", None)
+        if known is None:
+            return labels
+        samples = to_host(self._samples_as_seen(X))
+        return like(np.where(known.outliers(samples), -1, to_host(labels)), labels)
 
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: how much of each prototype they are made of.
@@ -377,10 +440,14 @@ class KernelClusterer(Clusterer):
         """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
         check_is_fitted(self)
         arrays.require_fitted_place(self, X, method)
+        samples = self._samples_as_seen(X)
+        return samples, self._similarity.product(samples, self.W_)
+
+    def _samples_as_seen(self, X: Any) -> Matrix:
+        """New samples as the kernel sees them."""
         setup = self._setup()
         X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
-        samples = _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
-        return samples, self._similarity.product(samples, self.W_)
+        return _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
 
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
@@ -423,6 +490,7 @@ def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matri
     return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
 
+@stage("steps")
 def _solved(
     setups: Sequence[Setup], problem: Problem, journal: Journal, share: float
 ) -> tuple[list[float], list[Solution]]:
@@ -442,6 +510,17 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
+
+
+def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
+    """Labels in which samples that belong to no cluster have -1; and what tells new ones."""
+    assert X is not None  # it is only where a kernel is given
+    known, apart = Neighbourhoods.of(X)
+    return {
+        "labels_": like(np.where(apart, -1, to_host(labels)), labels),
+        "_clusters": labels,
+        "_neighbourhoods": known,
+    }
 
 
 def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from ..core.spellings import warn_of_old_spellings
 from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
+from ..kernels.levels import Profile
 from ..solve.solution import Callback
 from .by_kernel import KernelClusterer, Setup
+from .notes import FitWarning
 
 
 @dataclass(eq=False, repr=False)
@@ -28,9 +31,9 @@ class KLSNMF(KernelClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        "auto" looks for a gap between the eigenvalues of the kernel matrix, and for clusters that
-        parts of the samples show too. See ``n_clusters_evidence_``; clusters in the shape of
-        long thin curves have no such gap.
+        "auto" looks for the number of clusters that a walk from neighbour to neighbour sees for
+        long and clearly (see :doc:`levels`). ``n_clusters_evidence_`` tells what speaks for it, and
+        ``levels_`` which other numbers do; a warning says when it does not stand out.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
         would be better off in no cluster, or 0 if even that is too much (see ``lam_``).
@@ -68,6 +71,11 @@ class KLSNMF(KernelClusterer):
         much as a large one, even a piece of two or three outliers. "auto" computes both answers,
         and takes the free one where it is clearly better and has no cluster as small as a
         neighbourhood. Elsewhere there is no choice: "auto" is "even" then, and "free" is refused.
+    outliers : {"cluster", "label"}, default="cluster"
+        "cluster" gives every sample a cluster. "label" gives those that belong to none the label
+        -1: samples whose distance to their 7th neighbour is more than three times that of their
+        neighbours, as it is for samples that are alone or in specks. ``predict`` does the same. Not
+        with "precomputed".
     gram : {"auto", "dense", "tiled", "low-rank"}, default="auto"
         How a kernel matrix of all pairs is held: as an array; computed anew for every product, tile
         by tile; or as an approximation by 500 samples (Nyström), exact for the kernels "linear" and
@@ -164,6 +172,9 @@ class KLSNMF(KernelClusterer):
     n_clusters_ : int
     n_clusters_evidence_ : :class:`klsnmf.kernels.count.Evidence`
         What speaks for each number of clusters, with ``n_clusters="auto"``.
+    levels_ : :class:`klsnmf.kernels.levels.Profile`
+        The numbers of clusters that persist, with ``n_clusters="auto"``. That which was taken has
+        the labels of the fit, the others those of a quick look; :func:`klsnmf.levels` fits all.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -184,6 +195,7 @@ class KLSNMF(KernelClusterer):
     neighbor_search: str = "auto"
     diffusion: int | str = "auto"
     sizes: str = "auto"
+    outliers: str = "cluster"
     gram: str = "auto"
     max_memory: float | None = None
     row_norm: str | None = "auto"
@@ -318,4 +330,33 @@ def n_clusters_evidence(X: Any, **params: Any) -> Evidence:
     estimator._validate_params()
     warn_of_old_spellings(estimator)
     setup = estimator._setup()
-    return estimator._weigh(setup, estimator._samples(setup, X))
+    return estimator._counted(estimator._samples(setup, X)).evidence
+
+
+def levels(X: Any, **params: Any) -> Profile:
+    """The numbers of clusters at which samples form clusters, and the clusters at each.
+
+    The levels are those that a fit with ``n_clusters="auto"`` finds. Each is then fitted in full,
+    so its labels are those of ``KLSNMF(k, **params).fit(X)``. Only where a level joins separate
+    pieces, which no graph of neighbours tells of, its clusters are joined from the finer level.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    **params : parameters of :class:`KLSNMF`: kernel, row_norm, random_state, ...
+
+    Returns
+    -------
+    :class:`klsnmf.kernels.levels.Profile`
+    """
+    with warnings.catch_warnings():
+        # What is not clear is what one asks for here.
+        warnings.filterwarnings("ignore", category=FitWarning)
+        profile = KLSNMF("auto", **params).fit(X).levels_
+        found = tuple(
+            one
+            if one.joined
+            else replace(one, labels=KLSNMF(one.n_clusters, **params).fit(X).labels_)
+            for one in profile
+        )
+    return replace(profile, levels=found)

@@ -56,8 +56,9 @@ def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
     if scores.shape[1] == 1:
         return xp.ones_like(own)
     second = xp.max(scores - one_a_row(scores, labels, own), axis=1)
-    found = 1 - second / xp.where(own > 0, own, 1)
-    return xp.where((own > 0) & (found > rounding), xp.clip(found, 0, 1), 0)
+    # A second that is larger is of a sample whose label another rule decided: a tie, at most.
+    found = 1 - xp.minimum(second, own) / xp.where(own > 0, own, 1)
+    return xp.where((own > 0) & (found > rounding), found, 0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solve.loop import PATIENCE
+from ..kernels.count import Evidence
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
 #: Doubts of a kind that are told in words; all of them are in the data.
@@ -133,6 +133,33 @@ class FewerClusters:
 
 
 @dataclass(frozen=True)
+class NotClear:
+    """The number of clusters was found, but it does not stand out.
+
+    Attributes
+    ----------
+    best : the number that was taken, and those to look at too
+    verdict : the same in words
+    """
+
+    warns: ClassVar[bool] = True
+
+    best: tuple[int, ...]
+    verdict: str
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> NotClear:
+        return cls(evidence.best, evidence.verdict)
+
+    def __str__(self) -> str:
+        return f"{self.verdict} See n_clusters_evidence_ and levels_."
+
+    @property
+    def in_command(self) -> str:
+        return f"{self.verdict} Give another number with -k NUMBER."
+
+
+@dataclass(frozen=True)
 class InDoubt:
     """Clusters that may be others.
 
@@ -200,10 +227,7 @@ def verdict_of(solution: Solution, tol: float) -> str:
     if solution.status is Status.CONVERGED and solution.residual is not None:
         return f"converged: its residual is {solution.residual:.1e}, tol is {tol:g}"
     if solution.status is Status.CONVERGED:
-        return (
-            f"converged: the objective changed by less than {tol:g} of itself "
-            f"over {PATIENCE} iterations"
-        )
+        return f"converged: the objective no longer changed by {tol:g} of itself"
     if solution.status is Status.STOPPED:
         return "stopped by the callback"
     return f"stopped after {solution.n_iter} iterations"

@@ -35,6 +35,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
         Hidden(StrOptions(set(RENAMED["diffusion"]))),  # messages name the spelling of today only
     ],
     "sizes": [StrOptions({"auto", "even", "free"})],
+    "outliers": [StrOptions({"cluster", "label"})],
     "gram": [StrOptions({"auto", "dense", "tiled", "low-rank"})],
     "max_memory": [Interval(Real, 0, None, closed="neither"), None],
     "row_norm": [StrOptions({"l2", "auto"}), None],

@@ -176,13 +176,6 @@ class Gram(Operator):
         S = StepByProducts(self)
         return S, S.degrees
 
-    def without_strangers(self, fewest: int, least: float) -> Gram:
-        """K without pieces of fewer samples, where entries tell that they are pieces.
-
-        An entry of S below ``least`` links no samples. Where all entries count there are no pieces.
-        """
-        return self
-
     @abstractmethod
     def column(self, i: int) -> Array:  # (n,)
         """Column i of K, dense."""

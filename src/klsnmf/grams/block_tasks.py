@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.arrays import slices
 from ..core.types import Array
+from ..core.version import __version__
 
 #: Numbers of a block that are looked at together: no temporary array of its size.
 _LOOK = 2**20
@@ -22,6 +23,17 @@ def settled(A: Array, dtype: np.dtype[Any] | None = None) -> Array:
     another order of memory, and the product is then rounded differently.
     """
     return np.require(A, dtype, ["C", "A"])
+
+
+class VersionError(RuntimeError):
+    """A worker with another version of klsnmf than its client: its numbers may be others."""
+
+
+def of_one_version(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns, where the client has this worker's version."""
+    if version != __version__:
+        raise VersionError(f"a worker has klsnmf {__version__}, and its client {version}")
+    return function(*arguments)
 
 
 def same(value: Any) -> Any:

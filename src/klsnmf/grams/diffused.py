@@ -26,7 +26,6 @@ from .spectral import (
     MOST_STEPS,
     SpectralDiffusion,
     diffuse_along_eigenvectors,
-    has_plenty,
 )
 
 #: K_t is formed where one dense product is faster than t sparse ones: up to this many samples
@@ -36,10 +35,8 @@ _FORMED_PER_STEP = 200
 _MOST_FORMED = 8000
 
 #: Up to this many samples dense powers of S are worth their time. Steps leave few eigenvectors.
-#: These are found sooner than a power of S and make iterations shorter, unless samples are few:
-#: after the fewest steps where there is plenty of them, else after so many.
+#: These are found sooner than a power of S and make iterations shorter, unless samples are few.
 _MOST_SQUARED = 4000
-_MOST_SQUARED_STEPS = 16
 _FEW_SAMPLES = 1000
 
 #: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
@@ -238,11 +235,10 @@ def diffuse_enough(K: Gram, k: int) -> tuple[Gram, Diffusion | SpectralDiffusion
     K, n, here = _at_hand(K), K.shape[0], on_host(K.diagonal)
     if not K.stored or (n > _MOST_SQUARED and here):
         return diffuse_along_eigenvectors(K, k)
-    most = FEWEST_STEPS if has_plenty(n, k) else _MOST_SQUARED_STEPS
     S, degrees = K.normalized()
     steps, half = FEWEST_STEPS, S @ S
     while steps < MOST_STEPS and to_host(row_lengths(half)).sum() > ENOUGH * k:
-        if steps >= most and n > _FEW_SAMPLES and here:
+        if n > _FEW_SAMPLES and here:
             return diffuse_along_eigenvectors(K, k)
         steps *= 2
         half = _squared(half)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core import memory
 from ..core.types import Array
+from ..core.version import __version__
 from . import block_tasks
 from .base import Gram, fits_single_precision
 from .block_tasks import Cut
@@ -38,10 +39,10 @@ _MOST_BLOCKS = 1024
 _MESSAGE = 2**26
 _WITH_EVERY_BLOCK = 2**23
 
-#: Seconds without a worker, or without a word of the scheduler, after which a fit gives up, seconds
-#: between two looks at the cluster while results are waited for, and seconds that the scheduler has
-#: for an answer.
-PATIENCE = 60.0
+#: Seconds without a worker that works, or without a word of the scheduler, after which a fit gives
+#: up: with all looks it is told within a minute. Seconds between two looks at the cluster while
+#: results are waited for, and seconds that the scheduler has for an answer.
+PATIENCE = 45.0
 _LOOK_EVERY = 2.0
 _ANSWER = 10.0
 
@@ -97,7 +98,7 @@ class Workers:
                 f"The Dask client given as engine is {client.status}: make a new one, and give "
                 "that."
             )
-        if not self._ask("ncores", workers=None):
+        if not self._states():
             raise ClusterError(
                 "The Dask client has no workers, and nobody would do the work: start some, for "
                 "example with `dask worker SCHEDULER_ADDRESS`, and wait for them with "
@@ -107,9 +108,17 @@ class Workers:
 
     def memory(self) -> float:
         """Bytes that all workers together may take; infinity where they have no limit."""
-        workers = self._ask("identity", n_workers=-1)["workers"].values()
-        limits = [worker["memory_limit"] for worker in workers]
+        limits = [worker["memory_limit"] for worker in self._told().values()]
         return float(sum(limits)) if all(limits) else np.inf
+
+    def _told(self) -> dict[str, Any]:
+        """What the scheduler knows of each worker."""
+        found: dict[str, Any] = self._ask("identity", n_workers=-1)["workers"]
+        return found
+
+    def _states(self) -> set[str]:
+        """What workers do: some may be paused, alive but for lack of memory without work."""
+        return {str(worker.get("status", "running")) for worker in self._told().values()}
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """A future of the function's result, by whichever worker the scheduler chooses.
@@ -123,7 +132,9 @@ class Workers:
         # Samples and factors are part of their tasks by intention.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             try:
-                return self.client.submit(function, *arguments, key=key)
+                return self.client.submit(
+                    block_tasks.of_one_version, __version__, function, *arguments, key=key
+                )
             except self._lost() as error:
                 raise self._gone() from error
 
@@ -147,10 +158,10 @@ class Workers:
                 "memory: give them more of it, take more workers, or set n_neighbors for a "
                 "sparse kernel."
             ) from error
-        except ModuleNotFoundError as error:
+        except (ModuleNotFoundError, AttributeError, block_tasks.VersionError) as error:
             raise ClusterError(
-                f"A worker misses a package ({error}): install klsnmf, in the same version, "
-                "where the workers run."
+                f"A worker misses a package, or has another version of it ({error}): install "
+                f"klsnmf {__version__} where the workers run."
             ) from error
         except self._lost() as error:
             raise self._gone() from error
@@ -165,8 +176,16 @@ class Workers:
         if self.client.status == "closed":
             raise self._gone()
         with suppress(ClusterError):  # of a scheduler that does not answer
-            if self.client.status == "running" and self._ask("ncores", workers=None):
+            states = self._states() if self.client.status == "running" else set()
+            if "running" in states:
                 return time.monotonic()
+            if "paused" in states and time.monotonic() - alive > PATIENCE:
+                raise memory.NotEnoughMemory(
+                    "All workers of the Dask cluster are paused, because their memory is nearly "
+                    f"full, for {PATIENCE:g} seconds: give them more of it, start more workers, or "
+                    "set n_neighbors for a sparse kernel. A fit with a checkpoint goes on where it "
+                    "was."
+                )
         if time.monotonic() - alive > PATIENCE:
             raise self._gone(
                 "All workers of the Dask cluster are gone, or its scheduler is silent, for "

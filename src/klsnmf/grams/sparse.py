@@ -68,16 +68,6 @@ class SparseGram(Gram):
         scale = sparse.diags_array(inverse_root(degrees.astype(self.dtype))[:, 0])
         return (scale @ self.K @ scale).tocsr(), degrees
 
-    def without_strangers(self, fewest: int, least: float) -> Gram:
-        S = sparse.csr_array(self.normalized()[0])
-        S.data[S.data < least] = 0
-        S.eliminate_zeros()
-        _, piece = csgraph.connected_components(S, directed=False)
-        kept = np.bincount(piece)[piece] >= fewest
-        if kept.all() or not kept.any():
-            return self
-        return SparseGram(sparse.csr_array(self.K[kept][:, kept]))
-
     def square_sums(self, weights: Array) -> Array:
         return np.asarray(self.K.power(2) @ weights)
 

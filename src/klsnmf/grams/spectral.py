@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse import csgraph
 from sklearn.preprocessing import normalize
 
 from ..core import memory
 from ..core.arithmetic import plus, row_lengths, step
 from ..core.arrays import cast, like, namespace, on_host, precision, set_diagonal, to_host
-from ..core.eigenvectors import SPARE, filtered_iteration, subspace_iteration
+from ..core.eigenvectors import BLOCKS, SINGLE, SPARE, leading, subspace_iteration
 from ..core.types import Array, Matrix
 from ..core.work import threads_for
 from .array import DenseGram
@@ -43,13 +44,8 @@ _NUMBERS = 2**20
 _PROBED_STEPS = 16
 _PROBES = 64
 
-#: Up to this many samples, or where more than one of so many eigenvectors is wanted, a dense solver
-#: is as fast.
-FEW = 500
-_CROWD = 4
-
-#: Noise beside eigenvectors of a similar graph, for those that it does not have.
-_BLUR = 0.05
+#: Up to so many samples for each column of a block a dense solver is as fast, and finds them all.
+_FEW = 12
 
 
 def spectral_embedding(K: Gram, k: int, rng: np.random.RandomState) -> Array:  # (n, k)
@@ -67,7 +63,7 @@ def leading_eigenvectors(
     if n > _MANY and K.nonnegative and not K.clipped:  # then no eigenvalue is beyond 1
         root = root.astype(K.dtype)
         Q = rng.normal(size=(n, k + SPARE)).astype(K.dtype)
-        return filtered_iteration(lambda V: root * K.dot(root * V), Q, k)
+        return leading(lambda V: root * K.dot(root * V), Q, k)
     return subspace_iteration(lambda V: root * K.dot((root * V).astype(K.dtype)), n, k, rng)
 
 
@@ -177,10 +173,25 @@ class Spectrum:
     left_out: Array  # (few, n), row h - 1 is the diagonal of S^t - UΛᵗUᵀ for t = 2h
 
     def rest(self, steps: float) -> Array:  # (n,)
-        """The diagonal of S^t - UΛᵗUᵀ; what is still there of it fades as its largest part may."""
+        """The diagonal of S^t - UΛᵗUᵀ."""
         half = max(1, min(int(steps) // 2, len(self.left_out)))
-        fading = self.values[-1] ** (steps - 2 * half)
+        fading = self._fading(max(steps / (2 * half), 1.0)) * self.values[-1] ** (steps - 2 * half)
         return np.asarray(self.left_out[half - 1] * self.U.dtype.type(fading))
+
+    def _fading(self, longer: float) -> float:
+        """How much faster than its largest eigenvalue what is left out fades, in so many times t.
+
+        Eigenvalues below the last one known, λ, get more the further down one looks. Where their
+        number grows as a power β of the distance, Σ μᵗ is proportional to λᵗ t^-β. What fades
+        between half of the steps that were measured and all of them says how large β is.
+        """
+        measured = self.left_out.sum(axis=1, dtype=np.float64)
+        half = len(measured) // 2
+        if half == 0 or not measured[-1] > 0:
+            return 1.0
+        as_one = self.values[-1] ** (2.0 * (len(measured) - half))
+        power = np.log2(max(measured[half - 1] * as_one / measured[-1], 1.0))
+        return float(longer**-power)
 
     def in_order(self, order: Order) -> Spectrum:
         """With the samples in another order."""
@@ -200,19 +211,24 @@ class Spectrum:
 
 
 def how_many_vectors(n: int, k: int) -> int:
-    """Eigenvectors that k clusters of n samples are given."""
+    """Eigenvectors that k clusters of n samples are given: all of them where samples are few."""
+    if n <= _FEW * _columns(k):
+        return n
     cheap = min(_PLENTY * k, _NUMBERS // n)
     return min(max(min(max(_VECTORS * k, cheap), _MOST_VECTORS), _FEWEST_VECTORS * k), n - SPARE)
 
 
-def has_plenty(n: int, k: int) -> bool:
-    """Whether k clusters of n samples have as many eigenvectors as make a difference."""
-    return how_many_vectors(n, k) >= _PLENTY * k
+def _columns(k: int) -> int:
+    """Of the block that the eigenvectors for k clusters come from."""
+    return k + SPARE
 
 
-def bytes_needed(n: int, m: int, itemsize: int) -> float:
-    """For m eigenvectors of n samples, and then for random signs, which begin as long integers."""
-    return float(n) * max(6 * (m + SPARE) * itemsize, (m + 3 * _PROBES) * itemsize + 8 * _PROBES)
+def bytes_needed(n: int, k: int, itemsize: int) -> float:
+    """For the eigenvectors of n samples, and then for random signs, which begin as integers."""
+    m = how_many_vectors(n, k)
+    basis = max(BLOCKS * _columns(k), m + SPARE)
+    search = 2 * SINGLE * (basis + m + SPARE)
+    return float(n) * max(search, m * itemsize + _PROBES * (3 * SINGLE + itemsize))
 
 
 def diffuse_along_eigenvectors(
@@ -223,7 +239,7 @@ def diffuse_along_eigenvectors(
     Only a few eigenvalues still count after that many steps. Those that are known give their part
     of tr(S^t), and random signs the rest of it.
     """
-    spectrum = spectrum_of(K, how_many_vectors(K.shape[0], k))
+    spectrum = spectrum_of(K, k)
     if steps is None:
         steps = FEWEST_STEPS
         while steps < MOST_STEPS and spectrum.trace(steps) > ENOUGH * k:
@@ -232,46 +248,61 @@ def diffuse_along_eigenvectors(
     return diffusion.gram(), diffusion
 
 
-def spectrum_of(K: Gram, m: int, like: Spectrum | None = None) -> Spectrum:
-    """The m leading eigenvectors of S; those of a ``like`` K save most of the search."""
+def spectrum_of(K: Gram, k: int) -> Spectrum:
+    """The leading eigenvectors of S that k clusters need."""
     n, dtype = K.shape[0], K.dtype
+    m = how_many_vectors(n, k)
     memory.require(
-        bytes_needed(n, m, dtype.itemsize),
+        bytes_needed(n, k, dtype.itemsize),
         f"Diffusion along {m} eigenvectors of {n} samples",
         "Set diffusion=0, or fit a part of the rows.",
     )
     K, order, back = K.reordered()
     with threads_for(K.flops * m):
         S, degrees = K.normalized(formed=False)
-        if sparse.issparse(S) and (n <= FEW or m > n // _CROWD):
-            return _all_at_once(S.toarray(), degrees, min(m, n)).in_order(back)
-        rough = S.astype(np.float32, copy=False) if sparse.issparse(S) else S
+        if m == n:
+            return _all_at_once(step(S, np.eye(n, dtype=dtype)), degrees).in_order(back)
+        rough, known = S, None
+        if sparse.issparse(S):
+            rough, known = S.astype(np.float32, copy=False), _piece_vectors(S, degrees, m)
         rng = np.random.RandomState(0)
-        Q = rng.normal(size=(n, m + SPARE)).astype(dtype)[order]
-        if like is not None:
-            Q *= dtype.type(_BLUR / np.sqrt(n))
-            Q[:, : like.U.shape[1]] += like.U[order, : Q.shape[1]]
-        values, U = filtered_iteration(
+        values, U = leading(
             lambda V: step(S, V),
-            Q,
+            rng.normal(size=(n, _columns(k))).astype(dtype)[order],
             m,
-            (lambda V: step(rough, V)) if rough is not S else None,
-            near=like is not None,
+            wanted=min(ENOUGH * k, m),
+            known=known,
+            rough=(lambda V: step(rough, V)) if rough is not S else None,
         )
-        values = np.maximum(values.astype(np.float64), 0)
+        values = np.clip(values.astype(np.float64), 0, 1)
         signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(rough.dtype)[order]
         left_out = _left_out(rough, U.astype(rough.dtype, copy=False), signs)
     return Spectrum(U, values, degrees, left_out).in_order(back)
 
 
-def _all_at_once(S: Array, degrees: Array, m: int) -> Spectrum:  # (n, n), (n,)
-    """By a dense solver, which knows what the others leave out."""
-    values, U = linalg.eigh(S)
-    values, U = values[::-1], U[:, ::-1]
-    halves = np.arange(1, _PROBED_STEPS // 2 + 1)
-    others = np.abs(values[m:, None]) ** (2 * halves)
-    left_out = (np.square(U[:, m:]) @ others.astype(U.dtype)).T
-    return Spectrum(U[:, :m], np.maximum(values[:m].astype(np.float64), 0), degrees, left_out)
+def _piece_vectors(S: sparse.csr_array, degrees: Array, m: int) -> Array:  # (n, at most m)
+    """The eigenvectors of eigenvalue 1: each is one of the largest separate pieces."""
+    count, piece = csgraph.connected_components(S, directed=False)
+    largest = np.argsort(-np.bincount(piece), kind="stable")[:m]
+    column = np.full(count, -1)
+    column[largest] = np.arange(len(largest))
+    rows = np.flatnonzero(column[piece] >= 0)
+    root = np.sqrt(degrees)
+    vectors = np.zeros((len(piece), len(largest)), S.dtype)
+    vectors[rows, column[piece[rows]]] = root[rows]
+    return vectors / np.sqrt(np.square(vectors).sum(axis=0))
+
+
+def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)
+    """By a dense solver, which leaves nothing out.
+
+    Of eigenvalues below zero the size counts, as it does where random signs tell what is left out.
+    """
+    values, U = linalg.eigh(S.astype(np.float64))
+    values = np.minimum(np.abs(values), 1)
+    order = np.argsort(-values, kind="stable")
+    nothing = np.zeros((1, len(S)), S.dtype)
+    return Spectrum(U[:, order].astype(S.dtype), values[order], degrees, nothing)
 
 
 def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..core import files, memory
+from ..core import checks, files
 from ..core.arithmetic import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market
-from .table import Choice, InputError, Table, chosen_names, classes, counted, numbers, place_of
+from .table import Choice, Counted, InputError, Table, chosen_names, classes, numbers, place_of
 
 #: Names that arrays of samples, of classes and of names usually have.
 _SAMPLES = ("X", "x", "data")
@@ -44,11 +45,7 @@ def read_npz(path: Path, choice: Choice) -> Table:
 
 def read_mat(path: Path, choice: Choice) -> Table:
     """The arrays of a MATLAB file, one of which holds the samples."""
-    found = matlab.read_mat(path)
-    for name, array in found.items():
-        if sparse.issparse(array):
-            found[name] = checked_sparse(array, f"{path}, {name}")
-    return _table(path, found, choice)
+    return _table(path, matlab.read_mat(path), choice)
 
 
 def read_mtx(path: Path, choice: Choice) -> Table:
@@ -99,7 +96,7 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=counted(n) if ids is None else [str(each) for each in ids.tolist()],
+        ids=Counted(n) if ids is None else [str(each) for each in ids.tolist()],
         target=None if target is None else classes(target.tolist()),
         image_shape=image_shape,
         messages=messages,
@@ -154,36 +151,27 @@ def _image_shape(stored: NDArray[Any], p: int) -> tuple[int, ...] | None:
 
 
 def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
-    """The matrix that scipy.sparse.save_npz wrote, its indices checked."""
+    """The matrix that scipy.sparse.save_npz wrote."""
     form = stored["format"].item()
     form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
-    shape = tuple(int(side) for side in stored["shape"].ravel())
     if form not in ("csr", "csc", "coo"):
         raise InputError(
             f"{path} holds a sparse matrix in the form {form!r}. Save it as csr, csc or coo: "
             "scipy.sparse.save_npz(path, matrix.tocsr())."
         )
-    try:
+    with unsound(path, "sparse matrix"):
+        data, shape, what = stored["data"], stored["shape"], "the matrix"
         if form == "coo":
-            matrix = sparse.coo_array((stored["data"], (stored["row"], stored["col"])), shape=shape)
-        else:
-            make = sparse.csr_array if form == "csr" else sparse.csc_array
-            matrix = make((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
-    except (KeyError, ValueError, TypeError) as error:
-        raise files.UnsafeFileError(f"{path} is not a sound sparse matrix ({error}).") from error
-    return checked_sparse(matrix, str(path))
+            return checks.coo(data, stored["row"], stored["col"], shape, what)
+        by = "rows" if form == "csr" else "columns"
+        return checks.csr(data, stored["indices"], stored["indptr"], shape, what, by=by)
 
 
-def checked_sparse(matrix: Any, where: str) -> sparse.csr_array:
-    """A sparse matrix as CSR, once no index of it leads outside: scipy's loops do not look."""
-    if len(matrix.shape) != 2 or matrix.data.dtype.kind not in "biuf":
-        raise InputError(f"{where} is no matrix of real numbers. Save it as one.")
-    memory.require(
-        8 * matrix.shape[0] + 16 * matrix.nnz, f"The matrix of {where}", "Give a part of its rows."
-    )
+@contextmanager
+def unsound(path: Path, kind: str) -> Iterator[None]:
+    """Content that turns out to be wrong is refused, with the reason."""
     try:
-        if matrix.format != "coo":  # whose indices are looked at when it is made
-            matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise files.UnsafeFileError(f"{where} is not a sound sparse matrix ({error}).") from error
-    return sparse.csr_array(matrix)
+        yield
+    except (KeyError, ValueError) as error:
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
+        raise files.UnsafeFileError(f"{path} is not a sound {kind} ({reason}).") from error

@@ -20,7 +20,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed, plural, short
-from .table import MISSING, Choice, InputError, Table, classes, column_places, counted, require_some
+from .table import MISSING, Choice, Counted, InputError, Table, classes, column_places, require_some
 
 #: Rows whose text is in memory at once.
 _ROWS = 2000
@@ -76,7 +76,7 @@ def read(path: Path, choice: Choice) -> Table:
     names, messages = [cell.strip() for cell in header], []
     first: list[tuple[int, list[str]]] = []
     if _is_data(header, decimal_comma):
-        names, first = counted(len(header)), [(1, header)]
+        names, first = list(Counted(len(header))), [(1, header)]
         messages.append(
             f"{path} has no line of column names: its columns are called 1 to {len(header)}."
         )
@@ -105,7 +105,7 @@ def read(path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=ids if id_place is not None else counted(len(lines)),
+        ids=ids if id_place is not None else Counted(len(lines)),
         features=[names[place] for place in kept],
         target=classes(labels) if label_place is not None else None,
         messages=messages + left_out,

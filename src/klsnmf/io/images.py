@@ -47,7 +47,7 @@ def read(path: Path, choice: Choice) -> Table:
             f"{path} is a folder of images, which has no columns. Leave out --columns and "
             "--id-column; --label-column folder takes the names of the subfolders for classes."
         )
-    names, others = _find(path)
+    names, others, links = _find(path)
     if not names:
         raise InputError(
             f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
@@ -73,6 +73,13 @@ def read(path: Path, choice: Choice) -> Table:
             pixels[len(done)] = _pixels(path / name, height, width, colour)
             done.append(name)
     messages = []
+    if links:
+        told = listed([_text(name) for name in links], _TOLD)
+        messages.append(
+            f"{plural(len(links), 'link')} in {path} that {'leads' if len(links) == 1 else 'lead'} "
+            f"out of it {'was' if len(links) == 1 else 'were'} not followed: {told}. Put the files "
+            "themselves there."
+        )
     if others:
         are = "is no image and was" if len(others) == 1 else "are no images and were"
         told = listed([_text(name) for name in others], _TOLD)
@@ -124,21 +131,26 @@ def _text(name: str) -> str:
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
-def _find(folder: Path) -> tuple[list[str], list[str]]:
-    """The images below a folder, relative to it, and the other files there are."""
+def _find(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """The images below a folder, relative to it, other files, and links that lead out of it."""
     names: list[str] = []
     others: list[str] = []
+    links: list[str] = []
+    home = folder.resolve()
     for place, subfolders, found in os.walk(folder):  # links to folders are not followed
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in found:
             if not name.startswith("."):
+                file = Path(place, name)
                 kind = names if name.lower().endswith(_SUFFIXES) else others
-                kind.append(Path(place, name).relative_to(folder).as_posix())
+                if file.is_symlink() and not file.resolve().is_relative_to(home):
+                    kind = links
+                kind.append(file.relative_to(folder).as_posix())
         if len(names) > _MOST_FILES:
             raise InputError(
                 f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
             )
-    return sorted(names), sorted(others)
+    return sorted(names), sorted(others), sorted(links)
 
 
 def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:

@@ -13,14 +13,14 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ..core import memory
+from ..core import checks, memory
 from ..core.files import LIMIT, UnsafeFileError, size_of_regular_file
 
 _HEADER = 128
@@ -35,6 +35,11 @@ _CLASSES = dict(enumerate(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8",
 
 _CHUNK = 2**20
 
+#: Parts of a variable that are looked at, of which a sparse matrix has the most: flags, sides,
+#: name, rows, starts, values. Others have as many as their maker liked. And the most variables.
+_PARTS = 6
+_MOST = 10_000
+
 #: A part of a file: its type and its bytes.
 _Element = tuple[int, memoryview]
 
@@ -42,7 +47,7 @@ _Element = tuple[int, memoryview]
 def read_mat(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, Any]:
     """The arrays and sparse matrices of real numbers in a .mat file, by name.
 
-    The file may unpack to ``limit`` bytes at most. Indices of sparse matrices are checked.
+    The file may unpack to ``limit`` bytes at most.
     """
     path = Path(path)
     size = size_of_regular_file(path)
@@ -57,13 +62,15 @@ def read_mat(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, Any]
         )
     found: dict[str, Any] = {}
     try:
-        for kind, part in _elements(content[_HEADER:], order):
+        for count, (kind, part) in enumerate(_elements(content[_HEADER:], order)):
+            if count == _MOST:
+                raise UnsafeFileError(f"{path} has more than {_MOST} variables.")
             if kind == _COMPRESSED:
                 part = _unpacked(part, limit - size, path)
                 size += len(part)
                 ((kind, part),) = _elements(part, order)
             if kind == _MATRIX:
-                found |= _variable(list(_elements(part, order)), order)
+                found |= _variable(list(islice(_elements(part, order), _PARTS)), order)
     except (ValueError, IndexError, struct.error, zlib.error) as error:
         if isinstance(error, UnsafeFileError):
             raise
@@ -106,16 +113,14 @@ def _variable(parts: list[_Element], order: str) -> dict[str, Any]:
     kind = flags & 0xFF
     if (kind not in _CLASSES and kind != _SPARSE) or flags & _COMPLEX:
         return {}
-    shape = tuple(_numbers(parts[1], order).tolist())
     name = bytes(parts[2][1]).decode("utf-8", "replace")
+    shape = checks.sides_of(_numbers(parts[1], order), name)
     if kind == _SPARSE:
         rows, starts, values = (_numbers(part, order) for part in parts[3:6])
-        count = int(starts[-1])
-        matrix = sparse.csc_array((values[:count], rows[:count], starts), shape=shape)
-        matrix.check_format(full_check=True)
-        return {name: matrix}
+        count = int(starts[-1])  # there may be room for more
+        return {name: checks.csr(values[:count], rows[:count], starts, shape, name, by="columns")}
     values = _numbers(parts[3], order)
-    if min(shape) < 0 or len(values) != math.prod(shape):
+    if len(values) != math.prod(shape):
         raise ValueError(f"{name} claims shape {shape} and has {len(values)} numbers")
     return {name: values.astype(_CLASSES[kind]).reshape(shape, order="F")}
 

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..core import memory
+from ..core import checks, memory
 from ..core.files import LIMIT, UnsafeFileError, size_of_regular_file
 from ..core.types import Array, Matrix
 
@@ -35,10 +35,14 @@ class _Header(NamedTuple):
     entries: int
 
     @property
+    def each(self) -> int:
+        """How many numbers an entry has."""
+        return 1 if not self.sparse else 2 if self.field == "pattern" else 3
+
+    @property
     def numbers(self) -> int:
         """How many numbers follow."""
-        each = 1 if not self.sparse else 2 if self.field == "pattern" else 3
-        return each * self.entries
+        return self.each * self.entries
 
 
 def read_mtx(path: str | os.PathLike[str], limit: int = LIMIT) -> Matrix:
@@ -53,8 +57,14 @@ def read_mtx(path: str | os.PathLike[str], limit: int = LIMIT) -> Matrix:
             raise UnsafeFileError(
                 f"{path} claims {header.entries} entries, more than its {size} bytes can hold."
             )
-        needed = 8.0 * header.sides[0] + 40.0 * header.numbers
-        memory.require(needed, f"The matrix of {path}", "Give a part of its rows.")
+        if 0 in header.sides:
+            raise UnsafeFileError(f"{path} holds a matrix without entries: {header.sides}.")
+        if header.sparse:
+            try:
+                checks.require_filled(*header.sides, header.entries, "the matrix")
+            except ValueError as error:
+                raise UnsafeFileError(f"{path} is not a sound matrix ({error}).") from error
+        memory.require(40.0 * header.numbers, f"The matrix of {path}", "Give a part of its rows.")
         values = _numbers(file.read(), path)
     if len(values) != header.numbers:
         raise UnsafeFileError(f"{path} has {len(values)} numbers and claims {header.numbers}.")
@@ -98,7 +108,7 @@ def _numbers(text: bytes, path: Path) -> Array:
 
 
 def _sparse(header: _Header, values: Array, path: Path) -> sparse.csr_array:
-    table = values.reshape(header.entries, -1)
+    table = values.reshape(header.entries, header.each)
     places = table[:, :2] - 1
     inside = (places >= 0) & (places < header.sides) & (places == np.rint(places))
     if not inside.all():

@@ -22,26 +22,34 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-from ..core.archive import Archive, need, refused_by
+from ..core.archive import Archive, refused_by
 from ..core.arrays import host_copy
+from ..core.checks import need
 from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotConverged
+from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
 from ..kernels import similarity
 from ..kernels.count import Evidence
+from ..kernels.levels import Level, Profile
+from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.solution import Doubts, Trouble
+from . import model_checks
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
     estimator.__name__: estimator for estimator in METHODS.values() if hasattr(estimator, "predict")
 }
+
+#: Parameters of the fit that was, neither written nor read: a connection is of no use to whoever
+#: loads the model, and a path of a stranger would be written to, and removed, by the next fit.
+_OF_ONE_FIT = ("engine", "checkpoint")
 
 
 class ModelError(ValueError):
@@ -80,6 +88,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         estimator, about = stored["estimator"], stored["about"]
         known = type(estimator) in _ESTIMATORS.values() and isinstance(about, dict)
         need(known, "it holds no estimator")
+        model_checks.check(estimator)
     return estimator, about
 
 
@@ -102,8 +111,7 @@ class _ModelArchive(Archive):
         if type(value) is not _ESTIMATORS.get(kind):
             return super().encode(value, arrays, where)
         parameters = value.get_params(deep=False)
-        if "engine" in parameters:  # a connection is of no use to whoever loads the model
-            parameters["engine"] = None
+        parameters |= {name: None for name in _OF_ONE_FIT if name in parameters}
         fitted = {name: part for name, part in vars(value).items() if name not in parameters}
         where = kind if where == "estimator" else where
         parts = {"parameters": parameters, "fitted": fitted}
@@ -113,8 +121,11 @@ class _ModelArchive(Archive):
     def decode(self, node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         if not isinstance(node, dict) or "estimator" not in node:
             return super().decode(node, arrays)
-        parts = (self.decode_each(node[part], arrays) for part in ("parameters", "fitted"))
-        return _estimator(_ESTIMATORS[node["estimator"]], *parts)
+        parameters, fitted = (
+            self.decode_each(node[part], arrays) for part in ("parameters", "fitted")
+        )
+        parameters |= {name: None for name in _OF_ONE_FIT if name in parameters}
+        return _estimator(_ESTIMATORS[node["estimator"]], parameters, fitted)
 
 
 _ARCHIVE = _ModelArchive(
@@ -122,8 +133,8 @@ _ARCHIVE = _ModelArchive(
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
     *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
-    *(Evidence, Grouped, Largest, NearestMean, NewSamples),
-    *(Collapsed, FewerClusters, NotConverged, InDoubt, Doubts, Trouble),
+    *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
+    *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
 )
 
 
@@ -133,17 +144,7 @@ def _estimator(kind: Any, parameters: dict[str, Any], fitted: dict[str, Any]) ->
         if hasattr(kind, name) or name.startswith("__"):
             raise ValueError(f"it would put data in the place of {kind.__name__}.{name}")
         setattr(estimator, name, value)
-    if kind is KMeans:
-        _check_kmeans(estimator)
+    if kind is KMeans:  # whose compiled loops go through rows one after the other
+        estimator.cluster_centers_ = np.ascontiguousarray(estimator.cluster_centers_)
+        estimator._n_threads = _openmp_effective_n_threads()
     return estimator
-
-
-def _check_kmeans(estimator: Any) -> None:
-    """Its compiled loops trust that the centres have as many features as it says."""
-    centers = estimator.cluster_centers_
-    if centers.ndim != 2 or centers.shape[1] != estimator.n_features_in_ or not centers.size:
-        raise ValueError(f"cluster_centers_ has shape {centers.shape}")
-    if centers.dtype not in (np.float32, np.float64):
-        raise ValueError(f"cluster_centers_ holds {centers.dtype}")
-    estimator.cluster_centers_ = np.ascontiguousarray(centers)
-    estimator._n_threads = _openmp_effective_n_threads()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed
-from .table import Choice, InputError, Table, classes, column_places, counted, needs, require_some
+from .table import Choice, Counted, InputError, Table, classes, column_places, needs, require_some
 
 
 def read(path: Path, choice: Choice) -> Table:
@@ -36,8 +37,13 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
 
     schema, n = file.schema_arrow, file.metadata.num_rows
     names = list(schema.names)
-    if not names or n == 0:
+    if not names or n <= 0:
         raise InputError(f"{path} has {n} rows and {len(names)} columns. Give a table with data.")
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(
+            f"{path} has several columns called {listed(twice)}. Give them different names, and "
+            "save the table again."
+        )
     features, id_place, label_place = column_places(path, names, choice)
     known = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     kept = [place for place in features if any(is_it(schema.field(place).type) for is_it in known)]
@@ -81,7 +87,7 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=counted(n) if id_place is None else words(id_place),
+        ids=Counted(n) if id_place is None else words(id_place),
         features=[names[place] for place in kept],
         target=None if label_place is None else classes(words(label_place)),
         messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],

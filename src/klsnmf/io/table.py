@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..core import memory
 from ..core.types import Matrix
 from ..core.words import listed, meant, plural
 
@@ -109,8 +110,12 @@ def numbers(X: Any, where: str) -> Any:
         raise InputError(
             f"{where} holds {kind or X.dtype}, not real numbers. Store the samples as numbers."
         )
-    small = X.dtype.itemsize < 4 or X.dtype == np.float32
-    return X.astype(np.float32 if small else np.float64, copy=False)
+    wanted = np.float32 if X.dtype.itemsize < 4 or X.dtype == np.float32 else np.float64
+    if X.dtype != wanted:
+        count = X.nnz if sparse.issparse(X) else X.size
+        needed = float(count) * np.dtype(wanted).itemsize
+        memory.require(needed, f"{where}, as numbers with fractions,", "Give a part of its rows.")
+    return X.astype(wanted, copy=False)
 
 
 def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
@@ -127,9 +132,18 @@ def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
     return found
 
 
-def counted(n: int) -> list[str]:
-    """Names for samples that have none: their row, from 1."""
-    return [str(i) for i in range(1, n + 1)]
+class Counted(Sequence[str]):
+    """Names for samples that have none: their row, from 1. Each is made when it is asked for."""
+
+    def __init__(self, n: int) -> None:
+        self.rows = range(1, n + 1)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self.rows[place]
+        return str(found) if isinstance(found, int) else [str(row) for row in found]
 
 
 def column_places(

@@ -15,6 +15,7 @@ from ..core import arrays, memory
 from ..core.arithmetic import all_distances, centred, filled_share
 from ..core.spellings import spelled_now
 from ..core.types import Array, Matrix
+from ..core.work import stage
 from ..grams.array import DenseGram
 from ..grams.base import Gram
 from ..grams.diffused import diffuse, diffuse_enough
@@ -267,7 +268,8 @@ def search(
     if not wanted:
         return none, np.empty((n, 0), X.dtype)
     find = workers.neighbor_indices if workers is not None and plan.by_workers else None
-    return nearest(X, wanted, approximate=plan.approximate, find=find)
+    with stage("neighbours"):
+        return nearest(X, wanted, approximate=plan.approximate, find=find)
 
 
 def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) -> Gram:

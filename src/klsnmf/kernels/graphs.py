@@ -8,16 +8,17 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csgraph, issparse
-from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import row_lengths
 from ..core.arrays import namespace
 from ..core.types import Matrix
+from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
+from .search import nearest_others
 from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
@@ -29,8 +30,15 @@ MORE = (25,)
 MANY = 50
 NOISY = 2 / 3
 
-#: Samples that tell whether it is.
-_ASKED = 1000
+#: Clusters can be thin where neighbours lie in at most so many dimensions. Fewer neighbours were
+#: better in 1.3 to 3.1; in 5 and more, where images are, more was lost with them without exception.
+THIN = 4.0
+
+#: Samples that tell so.
+_ASKED = 256
+
+#: Squared distances below this share of their mean are none.
+_SAME = 1e-12
 
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
 _MOST_COMPARED = 20_000
@@ -44,6 +52,7 @@ class Numbers:
     fewer: tuple[int, ...] = ()
     more: tuple[int, ...] = ()
     noisy: bool = False
+    by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
 
     @property
     def most(self) -> int:
@@ -57,28 +66,47 @@ def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
-    if noise_share(X, usual) > noisy:
-        return Numbers(max(usual, min(MANY, room)), noisy=True)
+    around = neighborhood(X, usual)
+    if around.noise > noisy:
+        return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
     if n > _MOST_COMPARED:
-        return Numbers(usual)
-    fewer, more = (q for q in FEWER if q < usual), (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more))
+        return Numbers(usual, by_rule=True)
+    fewer = (q for q in FEWER if q < usual and around.dimension <= THIN)
+    more = (q for q in MORE if usual < q <= room)
+    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True)
 
 
-def noise_share(X: Matrix, q: int) -> float:
-    """The squared distance to the q-th neighbour, as a share of that between any two samples.
+@dataclass(frozen=True)
+class Neighborhood:
+    """What the neighbours of samples are like.
 
-    A squared distance is what clusters differ by, and the noise of both samples. Where even near
-    samples are nearly as far as all others, as in texts, noise decides who is near, and a link is
-    right hardly more often than by chance. Then only many links together show the clusters. Where
-    neighbours are much nearer than others, a few suffice, and more of them blur.
+    Attributes
+    ----------
+    noise : the squared distance to the last neighbour, as a share of that between any two samples.
+        A squared distance is what clusters differ by, and the noise of both samples. Where even
+        near samples are nearly as far as all others, as in texts, noise decides who is near, and a
+        link is right hardly more often than by chance. Then only many links together show the
+        clusters. Where neighbours are much nearer than others, a few suffice, and more of them blur
+    dimension : in which the neighbours lie, by how their distances grow (Levina and Bickel,
+        "Maximum likelihood estimation of intrinsic dimension", 2004): 1 along curves
     """
+
+    noise: float
+    dimension: float
+
+
+def neighborhood(X: Matrix, q: int) -> Neighborhood:
+    """Of q neighbours, the median over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
-    search = NearestNeighbors(n_neighbors=min(q + 1, n)).fit(X)
-    distances, _ = search.kneighbors(X[some])
     anyone = 2 * variance(X)
-    return float(np.median(np.square(distances[:, -1])) / anyone) if anyone > 0 else 0.0
+    if n < 3 or not anyone > 0:
+        return Neighborhood(0.0, 0.0)
+    _, d2 = nearest_others(X, some, min(max(q, 2), n - 1))
+    logarithms = np.log(np.maximum(d2, _SAME * anyone)) / 2
+    growth = float(np.median(logarithms[:, -1] - logarithms[:, :-1].mean(axis=1)))
+    noise = float(np.median(d2[:, -1])) / anyone
+    return Neighborhood(noise, 1 / growth if growth > 0 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -105,12 +133,20 @@ class NeighborGraphs:
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
+    known: tuple[NeighborGraph, Walk] | None = None  # one that was made, for as many clusters
 
+    @stage("graphs")
     def graph(self, q: int) -> NeighborGraph:
+        if self.known is not None and self.known[0].q == q:
+            return self.known[0]
         return NeighborGraph(q, *_linked(*self.fit(q)))
 
-    def walk(self, graph: NeighborGraph, like: Walk | None = None) -> Walk:
-        return walk_on(graph.K, self.k, like)
+    @stage("eigenvectors")
+    def walk(self, graph: NeighborGraph) -> Walk:
+        # The eigenvectors for more clusters serve fewer too.
+        if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
+            return Walk(self.known[1].spectrum, self.k)
+        return walk_on(graph.K, self.k)
 
     def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:
         """K after diffusion, where the samples are."""

@@ -33,7 +33,6 @@ from ..grams.array import DenseGram
 from ..grams.base import Gram
 from ..grams.sparse import SparseGram
 from ..grams.spectral import spectral_embedding
-from .count import within_clusters
 from .similarity import MixedKernel, View
 
 #: Weights are learned in at most this many rounds, or until none moves by more than this.
@@ -166,3 +165,9 @@ def _require(n: int, itemsize: int) -> None:
         f"The sum of several kernels of {n} samples",
         "Use one kernel, or fit a part of the rows.",
     )
+
+
+def within_clusters(K: Gram, labels: Labels, k: int) -> Array:  # (k,)
+    """The sum of K within each of k clusters, divided by the number of its samples."""
+    H = np.eye(k, dtype=K.dtype)[labels]
+    return np.asarray(np.einsum("ik,ik->k", H, K.dot(H)) / np.maximum(H.sum(axis=0), 1))

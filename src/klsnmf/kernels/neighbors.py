@@ -10,24 +10,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from ..core.arithmetic import all_distances, centred, squared_distances
+from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
+from .search import TIE, Rough, nearest_others, sorted_exactly, without_itself
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
 
-#: What a search for neighbours may take for distances; scikit-learn would take 1024.
-_MEGABYTES = 128
-
-#: Neighbours looked at beyond those asked for, and the relative difference that is a tie.
+#: Neighbours looked at beyond those asked for.
 SURPLUS = 8
-TIE = 1e-5
 
 
 def how_many_neighbors(n: int, k: int | None) -> int:
@@ -50,11 +47,7 @@ def neighbor_indices(
     m = min(n_neighbors, n - 1)
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
-    if approximate:
-        return _approximate_indices(X, m)
-    with config_context(working_memory=_MEGABYTES):
-        found: NDArray[np.intp] = NearestNeighbors(n_neighbors=m).fit(X).kneighbors(None, m, False)
-    return found
+    return _approximate_indices(X, m) if approximate else nearest_others(X, np.arange(n), m)[0]
 
 
 def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
@@ -70,10 +63,7 @@ def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
     if lost.size:
         exact = NearestNeighbors(n_neighbors=m + 1).fit(X)
         found[lost] = exact.kneighbors(X[lost], return_distance=False)
-    # A sample is its own neighbour, first as a rule; where duplicates hide it, the last one goes.
-    itself = found == np.arange(len(found))[:, None]
-    itself[:, -1] |= ~itself.any(axis=1)
-    return np.asarray(found[~itself].reshape(len(found), m))
+    return without_itself(found, np.arange(len(found)))
 
 
 def nearest(
@@ -88,30 +78,33 @@ def nearest(
     Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
+    Where very many samples are equal, each keeps some of its equals.
     ``find`` is another search, given the number of neighbours.
     """
-    n, surplus = X.shape[0], SURPLUS
-    find = find or partial(neighbor_indices, X, approximate=approximate)
-    found, d2 = _sorted_exactly(X, X, find(n_neighbors + surplus))
+    n, surplus, alone = X.shape[0], SURPLUS, find is None
+    m = min(n_neighbors + surplus, n - 1)
+    if approximate or find:
+        find = find or partial(_approximate_indices, X)
+        found, d2 = sorted_exactly(X, X, find(m))
+    else:
+        found, d2 = nearest_others(X, np.arange(n), m)
+    equal = np.flatnonzero((d2[:, -1:] == 0).any(axis=1))
+    if alone and equal.size and (crowds := crowds_of(X, equal, 2 + found.shape[1])):
+
+        def among(some: NDArray[np.intp]) -> tuple[Array, Array]:
+            return nearest(X[some], n_neighbors, approximate=approximate)
+
+        return nearest_in_crowds(n, crowds, 1 + found.shape[1], among)
     while found.shape[1] < n - 1:
         surplus *= 4
         rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
         if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
             break
-        wider = find(n_neighbors + surplus)
-        sorted_rows, distances = _sorted_exactly(X[rows], X, wider[rows])
-        beyond = ((0, 0), (0, wider.shape[1] - d2.shape[1]))
+        sorted_rows, distances = nearest_others(X, rows, min(n_neighbors + surplus, n - 1))
+        beyond = ((0, 0), (0, distances.shape[1] - d2.shape[1]))
         found, d2 = np.pad(found, beyond, "edge"), np.pad(d2, beyond, constant_values=np.inf)
         found[rows], d2[rows] = sorted_rows, distances
     return found, d2
-
-
-def _sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each
-    """Samples of X that were found for each y, nearest first, and their squared distances."""
-    rows = np.repeat(np.arange(len(found)), found.shape[1])
-    d2 = squared_distances(Y, rows, X, found.ravel()).reshape(found.shape)
-    order = np.argsort(d2, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(d2, order, axis=1)
 
 
 def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the host
@@ -219,28 +212,26 @@ def _near_mask(
 def _near_pairs(
     Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
 ) -> tuple[Pairs, Array]:  # (m,)
-    """By distances that are found roughly, and looked at exactly where it matters."""
+    """By distances that are known roughly, and looked at exactly where it matters."""
     n = X.shape[0]
+    wanted = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0))
     none: tuple[Array, Array, Array] = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
     kept, radii = [none], [np.empty(0, reach.dtype)]
-    m = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0) + SURPLUS)
+    rough = Rough(X)
     for some in slices(Y.shape[0], _BLOCK // n):
         part = Y[some]
-        rough = all_distances(part, X)
-        near = np.argpartition(rough, m - 1, axis=1)[:, :m]
-        distance = np.sqrt(_sorted_exactly(part, X, near)[1])
-        itself = (distance[:, 0] == 0).astype(int)
+        i, j, d2 = rough.nearest(part, wanted, reach if n_neighbors else None)
+        first = np.searchsorted(i, np.arange(part.shape[0]))
+        itself = d2[first] == 0
 
-        def last(neighbor: int, distance: Array = distance, itself: Array = itself) -> Array:
-            return distance[np.arange(len(distance)), np.minimum(itself + neighbor, m) - 1]
+        def last(
+            neighbor: int, d2: Array = d2, first: Array = first, itself: Array = itself
+        ) -> Array:
+            return d2[first + np.minimum(itself + neighbor, wanted) - 1]
 
-        radii.append(last(SCALE_NEIGHBOR))
+        radii.append(np.sqrt(last(SCALE_NEIGHBOR)))
         if n_neighbors is not None:
-            furthest = np.square(last(n_neighbors)) * (1 + TIE)
-            slack = 1e-5 * (rough.max() + reach.max())
-            i, j = np.nonzero(rough <= np.maximum(reach, furthest[:, None]) + slack)
-            d2 = squared_distances(part, i, X, j)
-            within = (d2 <= reach[j]) | (d2 <= furthest[i])
+            within = (d2 <= reach[j]) | (d2 <= (last(n_neighbors) * (1 + TIE))[i])
             kept.append((i[within] + some.start, j[within], d2[within]))
     return Pairs(*map(np.concatenate, zip(*kept, strict=True))), np.concatenate(radii)
 

@@ -121,7 +121,7 @@ def needs(
     graph = float(n) * neighbors * BYTES_PER_NEIGHBOR
     features = float(n) * m * itemsize
     starts = factors * max(fits, how_many_starts(n, k, 4.0 * n * m, p))
-    vectors = bytes_needed(n, m, itemsize)
+    vectors = bytes_needed(n, k, itemsize)
     client = max(graph, graph / 4 + vectors, graph / 4 + features + starts)
     room = X + found / workers, X + client
     work = 4.0 * n * m * k * fits / flops

@@ -34,6 +34,11 @@ class State(SimpleNamespace):
         vars(self).setdefault("_made", {}).pop(factor, None)
 
 
+#: A fit has converged when its loss moved less than the tolerance over this many iterations:
+#: from a random start single steps can be tiny for long before the loss falls.
+PATIENCE = 10
+
+
 class Model(ABC):
     """A problem in some factors, and a step of mathematics towards its solution.
 
@@ -68,6 +73,11 @@ class Model(ABC):
     @abstractmethod
     def labels(self, s: State) -> Labels:  # (n,)
         """The cluster of every sample."""
+
+    @property
+    def patience(self) -> int:
+        """Iterations over which the loss must stand still before a fit has converged."""
+        return PATIENCE
 
     def update(self, factor: str, s: State) -> Array:
         """The new factor: that of its own rule."""

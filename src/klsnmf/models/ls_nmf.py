@@ -39,7 +39,10 @@ from ..core.arithmetic import (
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator, Weights
-from .base import Model, State
+from .base import PATIENCE, Model, State
+
+#: Steps after which a sample that is like itself alone is no longer part of its cluster.
+_FADING = 5
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,14 @@ class LocalSimilarity(Model):
     def closed(self) -> bool:
         """Whether the best W for a G is known: G itself, where GᵀG = I and λ = 0."""
         return self.lam == 0 and self.step is EXACT
+
+    @property
+    def patience(self) -> int:
+        """Steps that are solved exactly do nothing for ever once they do nothing.
+
+        But for samples that are like no other of their cluster: those fade out of it.
+        """
+        return _FADING if self.closed else PATIENCE
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """KW from KG, where W is G with columns of another length."""

@@ -19,8 +19,9 @@ from ..core.types import Array, Labels
 _SWEEPS = 1000
 _SMALL = 1e-6
 
-#: A sample whose cosine with every prototype is at most this is like none of them.
-_STRANGE = 1e-9
+#: A sample whose cosine with every prototype is at most this is like none of them: eigenvectors are
+#: known in single precision.
+_STRANGE = 1e-5
 
 
 @dataclass(frozen=True)

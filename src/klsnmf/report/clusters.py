@@ -99,7 +99,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
                 label,
                 prototypes[place] if prototypes else None,
                 bars,
-                [profile.names[j] for j in columns] if profile else [],
+                [profile.name(j) for j in columns] if profile else [],
                 typical,
                 doubtful,
                 bool(strength.min() > SURE),
@@ -179,11 +179,14 @@ class _Profile:
             centers = factor[:, None] * run.prototypes
         floor = 1e-12 * np.maximum(run.means**2, np.finfo(np.float64).tiny)
         spread = np.where(variance > floor, np.sqrt(np.maximum(variance, floor)), np.inf)
-        names = run.features or [f"feature {j}" for j in range(run.X.shape[1])]
-        self.names = [plain(name, _LONGEST_FEATURE) for name in names]
         self.centers = centers  # (k, p)
         self.deviations = (centers - run.means) / spread  # (k, p)
         self.decimals: dict[int, int | None] = {}  # by feature, the same in all clusters
+
+    def name(self, j: int) -> str:
+        # Made when it is asked for: a sparse matrix may have millions of columns.
+        features = self.run.features
+        return plain(features[j] if features else f"feature {j}", _LONGEST_FEATURE)
 
     def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
         """The features that set a cluster apart most, as bars, and the first few by number.
@@ -196,7 +199,7 @@ class _Profile:
         bars = []
         for j in first[np.abs(deviation[first]) >= _APART]:
             value, mean = number(self.centers[cluster, j]), number(self.run.means[j])
-            bars.append(Bar(self.names[j], float(deviation[j]), value, mean))
+            bars.append(Bar(self.name(j), float(deviation[j]), value, mean))
         return bars, [] if self.words else np.sort(first[:_COLUMNS]).tolist()
 
     def values(self, i: int, columns: list[int]) -> list[str]:
@@ -204,7 +207,7 @@ class _Profile:
         if self.words:
             row = sparse.coo_array(X[[i]])
             most = np.argsort(-np.abs(row.data), kind="stable")[:_WORDS]
-            return [self.names[j] for j in row.col[most]]
+            return [self.name(j) for j in row.col[most]]
         for j in columns:
             if j not in self.decimals:
                 self.decimals[j] = decimals(np.asarray(X[:, j], dtype=np.float64))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..estimators.notes import Collapsed, FewerClusters, NotConverged, Note
+from ..estimators.notes import Collapsed, FewerClusters, NotClear, NotConverged, Note
 from ..estimators.strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
@@ -40,9 +40,7 @@ class Said:
 
 def doubts(evidence: Any) -> list[Note]:
     """What to tell of the evidence for a number of clusters, if there is any."""
-    if evidence is None or evidence.clear:
-        return []
-    return [Said(evidence.verdict, f"{evidence.verdict.removesuffix('.')}: -k NUMBER.")]
+    return [] if evidence is None or evidence.clear else [NotClear.of(evidence)]
 
 
 def notes_of(estimator: Any) -> list[Note]:
@@ -56,7 +54,9 @@ def notes_of(estimator: Any) -> list[Note]:
     def silent(kind: type) -> bool:
         return not any(isinstance(note, kind) for note in noted)
 
-    notes = [*doubts(getattr(estimator, "n_clusters_evidence_", None)), *noted]
+    notes = list(noted)
+    if silent(NotClear):
+        notes = [*doubts(getattr(estimator, "n_clusters_evidence_", None)), *noted]
     status = getattr(estimator, "status_", None)
     if (status in ("exhausted", "stopped") or _ran_out(estimator)) and silent(NotConverged):
         count = plural(int(estimator.n_iter_), "iteration")

@@ -56,13 +56,25 @@ def evidence(estimator: Any) -> list[Chart]:
         numbers = np.asarray(found.candidates), np.asarray(values, float)
         return Chart(title, words, draw(*numbers, found.chosen, alt=alt))
 
-    gap = "A large gap after k speaks for k clusters."
-    score = "Gap, its share of the way up to 1, and stability multiplied."
-    stability = "Whether parts of the samples give the same clusters: 1 is always."
-    bend = "It falls with every cluster; look for the bend. The axis does not begin at 0."
+    score = "What persistence and clarity say together; the finest number near the best is taken."
+    time = "How long a walk from neighbour to neighbour sees just so many clusters, in logarithms."
+    clear = "What clusters explain of slow directions, beyond what cuts of one piece would."
     return [
         chart("Score", found.score, score),
-        chart("Gap between eigenvalues", found.eigengap, gap),
-        chart("Stability", found.stability, stability),
-        chart("Objective left", found.objective, bend, charts.curve),
+        chart("Persistence", found.persistence, time),
+        chart("Clarity", found.clarity, clear),
+        *_levels(estimator),
     ]
+
+
+def _levels(estimator: Any) -> list[Chart]:
+    """The tree of levels, if there are several."""
+    profile: Any = getattr(estimator, "levels_", None)
+    if profile is None or len(profile) < 2:
+        return []
+    tree = profile.tree
+    sizes = [np.bincount(profile.labels(k), minlength=k) for k in tree.n_clusters]
+    words = "Numbers of clusters that persist, and which clusters make up which coarser ones."
+    alt = f"A tree of levels with {', '.join(map(str, tree.n_clusters))} clusters"
+    chosen = profile.evidence.chosen
+    return [Chart("Levels", words, charts.tree(tree.places, tree.parents, sizes, chosen, alt=alt))]

@@ -78,7 +78,9 @@ class Run:
 
     @cached_property
     def labels(self) -> Labels:  # (n,)
-        return np.asarray(self.estimator.labels_, dtype=np.intp)
+        # Outliers that were given a label of their own are shown in the clusters they are nearest.
+        labels = getattr(self.estimator, "_clusters", self.estimator.labels_)
+        return np.asarray(labels, dtype=np.intp)
 
     @cached_property
     def n_clusters(self) -> int:

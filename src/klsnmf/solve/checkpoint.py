@@ -85,11 +85,12 @@ class _FileJournal(Journal):
     ) -> None:
         self.path, self.generator = path, generator
         self.content = Content(fingerprint, _state(generator), [])
+        self.known = None  # what tells the file from one that another program put there
         with suppress(FileNotFoundError):
+            self.known = _identity(path)
             self.content = read(path, fingerprint)
             self._set_generator(self.content.generator)
         self.entries: list[Entry] = list(self.content.entries)
-        self.begun = time.time()
         self.at = 0  # the entry that comes next
         self.kept = bool(self.entries)  # whether there is a file
         self.written = True  # whether all is in it
@@ -166,9 +167,12 @@ class _FileJournal(Journal):
 
     def _write(self) -> None:
         begun = time.monotonic()
+        if not self._own():
+            return
         try:
             with written_aside(self.path) as file:
                 write(file, replace(self.content, entries=self.entries))
+            self.known = _identity(self.path)
             self.kept = self.written = True
         except (OSError, MemoryError) as error:
             there = self.kept and self.path.exists()
@@ -179,10 +183,25 @@ class _FileJournal(Journal):
 
     def _remove(self) -> None:
         try:
-            self.path.unlink(missing_ok=True)
-            remove_leftovers(self.path, before=self.begun)
+            remove_leftovers(self.path)
+            if self._own():
+                self.path.unlink(missing_ok=True)
         except OSError as error:
             self._warn(f"could not be removed ({_reason(error)}): delete it yourself.")
+
+    def _own(self) -> bool:
+        """Whether the file is the one that this fit has read or written, or there is none."""
+        now = None
+        with suppress(FileNotFoundError):
+            now = _identity(self.path)
+        if now is None or now == self.known:
+            return True
+        self.kept = False
+        self._warn(
+            "is a file of another program by now: it was neither used nor removed, and the fit "
+            "goes on without."
+        )
+        return False
 
     def _warn(self, what: str) -> None:
         """Once in a fit."""
@@ -239,6 +258,11 @@ def _without_factors(entry: Entry) -> Entry:
 
 def _state(generator: np.random.RandomState | None) -> Any:
     return None if generator is None else generator.get_state()
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _reason(error: BaseException) -> str:

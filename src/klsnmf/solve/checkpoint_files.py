@@ -12,7 +12,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..core.archive import Archive, need, refused_by
+from ..core import checks
+from ..core.archive import Archive, refused_by
+from ..core.checks import need
 from ..core.types import Array, Labels
 from .fingerprints import differences
 from .solution import End, Standing, Start, Status, Trouble
@@ -160,7 +162,7 @@ def _unpacked(entry: Entry, samples: int) -> Entry:
 def _unpacked_start(start: Any, samples: int) -> Start:
     way = str(start["way"])
     if "factors" in start:
-        return Start(way, {name: _numbers(V, 2) for name, V in start["factors"].items()})
+        return Start(way, {name: _factor(V) for name, V in start["factors"].items()})
     columns, dtype = start["columns"], np.dtype(str(start["dtype"]))
     need(type(columns) is int and 0 < columns <= samples, "a start has no columns")
     need(dtype in (np.float32, np.float64), f"a start holds {dtype}")
@@ -170,8 +172,8 @@ def _unpacked_start(start: Any, samples: int) -> Start:
 
 
 def _unpacked_fit(fit: Standing, samples: int) -> Standing:
-    losses = _numbers(fit.losses, 1)
-    changes = {name: _numbers(values, 1) for name, values in fit.changes.items()}
+    losses = _history(fit.losses)
+    changes = {name: _history(values) for name, values in fit.changes.items()}
     need(len(losses) > 0, "a fit has no history")
     need(all(len(some) == len(losses) for some in changes.values()), "a history is too short")
     need(type(fit.place) is int, "a fit has no place")
@@ -181,7 +183,7 @@ def _unpacked_fit(fit: Standing, samples: int) -> Standing:
         need(isinstance(end.status, Status) and why and 0 <= end.share <= 1, "an end is none")
     return Standing(
         fit.place,
-        {name: _numbers(V, 2) for name, V in fit.factors.items()},
+        {name: _factor(V) for name, V in fit.factors.items()},
         losses.tolist(),
         {name: values.tolist() for name, values in changes.items()},
         end,
@@ -198,15 +200,21 @@ def _check_factors(
         need(value.dtype == dtype, f"{name} holds {value.dtype} in place of {dtype}")
 
 
-def _numbers(array: Any, axes: int) -> Array:
-    need(array.dtype in (np.float32, np.float64) and array.ndim == axes, "an array is of no use")
-    return array
+def _factor(V: Any) -> Array:
+    checks.array(V, "a factor", shape=(None, None), least=0)
+    need(V.dtype in (np.float32, np.float64), f"a factor holds {V.dtype}")
+    return V
 
 
-def _labels(array: np.ndarray, samples: int) -> Labels:
-    need(array.dtype == np.int32 and array.shape == (samples,), "labels are of another kind")
-    need(array.min() >= 0, "a label is negative")
-    return array.astype(np.intp)
+def _history(values: Any) -> Array:
+    # What overflowed in a fit that collapsed is part of its history.
+    return checks.array(values, "a history", shape=(None,), finite=False)
+
+
+def _labels(labels: Any, samples: int) -> Labels:
+    return checks.array(labels, "labels", "i", (samples,), least=0, most=samples - 1).astype(
+        np.intp
+    )
 
 
 def _unpacked_generator(state: Any) -> Generator | None:

@@ -11,11 +11,12 @@ The even answer of the usual graph, 10 neighbours, stands unless another is clea
 
 1. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
    and says as much of where walks end. A few samples far from all others are no cluster.
-2. Fewer neighbours are taken where less is lost with them: clusters are thin there. In most data
-   more is lost with fewer neighbours. Clusters that are separate pieces already are left alone.
-3. Where noise decides who is near, and the even answer has a crumb in the place of a cluster, the
-   graph is one lump that says nothing. Means of many samples may: those of k-means are taken, which
-   are the clusters of another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
+2. Fewer neighbours are taken where less is lost with them: clusters are thin there. They are asked
+   for where neighbours lie along curves and sheets; in many dimensions more is lost with fewer
+   neighbours. Clusters that are separate pieces already are left alone.
+3. Where noise decides who is near, and nearly all walks leave their clusters, the graph says
+   nothing of clusters. Means of many samples may: those of k-means are taken, which are the
+   clusters of another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from ..core.kmeans import draw_seed, kmeans
-from ..core.types import Array, Labels, Matrix
-from ..core.work import steps
+from ..core.types import Labels, Matrix
+from ..core.work import stage, steps
 from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
@@ -74,26 +75,31 @@ class Rule:
         were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
     less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
-    crumb : an even cluster of less than this share of the mean size is a crumb
+    nothing : clusters that lose more than this say nothing. Of texts, which are noisy too, up to
+        0.78 is lost, of DNA sequences 0.97
     """
 
     clear: float = 0.68
     less: float = 7 / 8
     separate: float = 0.05
-    crumb: float = 1 / 40
+    nothing: float = 0.9
+
+    def is_clear(self, free: Evidence) -> bool:
+        """Whether a free answer loses so much less that it is worth a second judge."""
+        return free.ratio < self.clear
 
     def prefers(self, free: Evidence, smallest: int) -> bool:
-        """Whether a free answer is clearly better than the even one."""
-        cluster = free.smallest > smallest
-        return cluster and free.ratio < self.clear and (free.tells > 0 or free.lost < self.separate)
+        """Whether a free answer is better than the even one, by all judges."""
+        tells = free.tells > 0 or free.lost < self.separate
+        return free.smallest > smallest and self.is_clear(free) and tells
 
     def is_thin(self, lost: float, usual: float) -> bool:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
         return usual >= self.separate and lost < self.less * usual
 
-    def is_lump(self, smallest: int, k: int, n: int) -> bool:
-        """Whether an even answer is none: it has a crumb in the place of a cluster."""
-        return smallest * k < self.crumb * n
+    def says_nothing(self, lost: float) -> bool:
+        """Whether clusters are none: a walk ends in them as often as it began anywhere else."""
+        return lost > self.nothing
 
 
 RULE = Rule()
@@ -138,11 +144,11 @@ class Choice:
 
 @dataclass
 class Asked:
-    """A graph that is asked for answers."""
+    """A graph that is asked for answers; which others are asked does not change them."""
 
     graph: NeighborGraph
     walk: Walk
-    rng: np.random.RandomState
+    seed: int
     tries: int = TRIES
     exchange: bool = True
     answers: list[Answer] = field(default_factory=list)
@@ -155,14 +161,11 @@ class Asked:
     def starts(self) -> list[Labels]:
         """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
         U = self.walk.spectrum.U[:, : self.k]
-        E = normalize(U)
-        found = [self._kmeans(E) for _ in steps(range(self.tries), "starts")]
-        return [*found, self._kmeans(U / np.sqrt(self.walk.shares)[:, None])]
+        rng, ways = np.random.RandomState(self.seed), [normalize(U)] * self.tries
+        ways.append(U / np.sqrt(self.walk.shares)[:, None])
+        return [kmeans(E, self.k, draw_seed(rng)).labels_ for E in steps(ways, "starts")]
 
-    def _kmeans(self, E: Array) -> Labels:
-        labels: Labels = kmeans(E, self.k, draw_seed(self.rng)).labels_
-        return labels
-
+    @stage("answers")
     def answer(self, others: Sequence[Labels], *, even: bool) -> Answer:
         F = self.walk.features(even=even)
         best = best_of(F, [*self.starts, *others], self.k, exchange=self.exchange)
@@ -186,19 +189,21 @@ def choose(
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
     of_samples: Labels = kmeans(X, k, draw_seed(rng)).labels_
+    seed = draw_seed(rng)
     smallest = how_many_neighbors(X.shape[0], k)
 
     def ask(graph: NeighborGraph) -> Asked:
-        like = asked[0].walk if asked else None
-        asked.append(Asked(graph, graphs.walk(graph, like), rng, tries, exchange))
+        asked.append(Asked(graph, graphs.walk(graph), seed, tries, exchange))
         return asked[-1]
 
     asked: list[Asked] = []
     at = ask(graphs.graph(graphs.numbers.usual))
     answer = at.answer([of_samples], even=sizes != "free")
     if sizes == "auto":
-        judges = [at, *(ask(graphs.graph(q)) for q in graphs.numbers.more)]
-        answer = _even_or_free(judges, answer, smallest, rule)
+        free = at.answer([answer.labels], even=False)
+        if rule.is_clear(weighed([at.walk], free, answer)):
+            judges = [at, *(ask(graphs.graph(q)) for q in graphs.numbers.more)]
+            answer = _even_or_free(judges, answer, free, smallest, rule)
     # In more pieces than there are clusters a graph cannot tell them.
     fewer = (graph for q in graphs.numbers.fewer if (graph := graphs.graph(q)).pieces <= k)
     for graph in fewer if answer.lost >= rule.separate else ():
@@ -210,24 +215,24 @@ def choose(
             at, answer = thin, other
         break
     view = graphs.view(at.graph, at.walk, even=answer.even)
-    lump = rule.is_lump(answer.smallest, k, X.shape[0])
-    if graphs.numbers.noisy and sizes == "auto" and answer.even and lump:
+    if graphs.numbers.noisy and sizes == "auto" and rule.says_nothing(answer.lost):
         means: Labels = kmeans(X, k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
         answer, view = replace(answer, labels=means, lost=at.walk.lost(means)), graphs.means()
     others = [each for one in asked for each in one.answers if each.labels is not answer.labels]
     return Choice(answer, view, at.walk, others)
 
 
-def _even_or_free(judges: Sequence[Asked], even: Answer, smallest: int, rule: Rule) -> Answer:
+def _even_or_free(
+    judges: Sequence[Asked], even: Answer, free: Answer, smallest: int, rule: Rule
+) -> Answer:
     """The even answer, or the free answer of a judge that all of them find clearly better."""
     walks = [judge.walk for judge in judges]
+    others = [judge.answer([free.labels], even=False) for judge in judges[1:]]
     best, least = even, np.inf
-    known = even.labels
-    for judge in judges:
-        free = judge.answer([known], even=False)
-        evidence, known = weighed(walks, free, even), free.labels
+    for each in (free, *others):
+        evidence = weighed(walks, each, even)
         if evidence.ratio < least and rule.prefers(evidence, smallest):
-            best, least = free, evidence.ratio
+            best, least = each, evidence.ratio
     return replace(best, q=judges[0].graph.q, lost=walks[0].lost(best.labels))
 
 

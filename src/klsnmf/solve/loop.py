@@ -20,10 +20,6 @@ from ..core.work import allowed_threads, tell, threads_for
 from ..models.base import Model, State
 from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 
-#: A fit has converged when its loss moved less than the tolerance over this many iterations:
-#: from a random start single steps can be tiny for long before the loss falls.
-PATIENCE = 10
-
 #: Where a model knows how far it is from a solution, it is asked in every so many iterations.
 LOOK = 5
 
@@ -158,7 +154,8 @@ class _Fit:
         """Note the loss, and decide whether to go on."""
         loss = self.model.loss(self.state)
         self.losses.append(loss)
-        moved = abs(self.losses[-1 - PATIENCE] - loss) if iteration > PATIENCE else np.inf
+        patience = self.model.patience
+        moved = abs(self.losses[-1 - patience] - loss) if iteration > patience else np.inf
         # A change within rounding of the numbers that the loss is a difference of is none.
         rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
         if not np.isfinite(loss):

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ..core.types import Array, Labels
-from ..grams.walk import sums_over_clusters
+from ..grams.walk import Features, sums_over_clusters
 
-#: Steps of a start at most, and of the two halves of a cluster.
+#: Steps of a start at most, after an exchange, and of the two halves of a cluster.
 _STEPS = 30
+_EXCHANGING_STEPS = 8
 _HALVING_STEPS = 8
 
 #: Exchanges at most, and cuts that are tried for one. A cut that gains so much less than the
@@ -33,7 +33,7 @@ _TRIES = 5
 _HOPE = 1.2
 
 #: What must be gained by an exchange, as a share of what is explained: more than rounding.
-_GAIN = 1e-6
+_GAIN = 1e-5
 
 #: Steps towards the direction in which a cluster is widest, and the fewest samples that are cut.
 _DIRECTION_STEPS = 8
@@ -45,45 +45,48 @@ _FINALISTS = 3
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of samples with the features F, and their prototypes."""
+    """Clusters of samples, G and FᵀG."""
 
     labels: Labels  # (n,)
     explained: Array  # (k,), λ_max(K_cc)
-    closeness: Array  # (n, k), ⟨F_i, p_c⟩
-    prototypes: Array  # (k, m)
+    shares: Array  # (n,), the entry of each sample in its column of G
+    sums: Array  # (k, m), the rows of GᵀF
 
     @property
     def total(self) -> float:
         return float(self.explained.sum())
 
 
-def settled(F: Array, labels: Labels, k: int, steps: int = _STEPS) -> Clusters:  # (n, m), (n,)
+def settled(F: Features, labels: Labels, k: int, steps: int = _STEPS) -> Clusters:  # (n,)
     """The clusters that exact steps lead to; what they explain never falls."""
-    n, each = len(labels), np.arange(len(labels))
-    prototypes = _at_length_one(sums_over_clusters(labels, k) @ F)
+    each, G = np.arange(len(labels)), sums_over_clusters(labels, k, F.along.dtype)
+    G.data /= np.sqrt(np.bincount(labels, minlength=k))[labels]
     for turn in range(steps):
-        closeness = F @ prototypes.T
+        sums = G @ F.along
+        alone = np.bincount(labels, F.beside * np.square(G.data), k)
+        explained = np.square(sums).sum(axis=1, dtype=np.float64) + alone
+        root = np.sqrt(np.maximum(explained, np.finfo(np.float32).tiny)).astype(G.dtype)
+        closeness = F.along @ (sums / root[:, None]).T
+        closeness[each, labels] += F.beside * G.data / root[labels]
         new = closeness.argmax(axis=1)
-        if turn and np.array_equal(new, labels):
+        if turn == steps - 1 or (turn > 1 and np.array_equal(new, labels)):
             break
         labels = new
-        if turn < steps - 1:
-            shares = np.maximum(closeness[each, labels], 0)
-            weights = sparse.csr_array((shares, (labels, each)), shape=(k, n))
-            prototypes = _at_length_one(weights @ F)
-    explained = np.bincount(labels, np.square(closeness[each, labels]), k)
-    return Clusters(labels, explained, closeness, prototypes)
+        shares = np.maximum(closeness[each, labels], 0) / root[labels]
+        length = np.sqrt(np.bincount(labels, np.square(shares), k))
+        G.indices[:], G.data[:] = labels, shares / np.where(length > 0, length, 1)[labels]
+    return Clusters(labels, explained, G.data, sums)
 
 
-def exchanged(F: Array, now: Clusters) -> Clusters:
+def exchanged(F: Features, now: Clusters, cutter: Cutter | None = None) -> Clusters:
     """Clusters after exchanges: one is cut in two and two others are joined, where that pays."""
     k = len(now.explained)
     if k < 3:
         return _other_halves(F, now) if k == 2 else now
-    cutter, failed = _Cutter(F), set[tuple[bytes, ...]]()
+    cutter, failed = cutter or Cutter(F), set[tuple[bytes, ...]]()
     for _ in range(_EXCHANGES):
         members, costs = _members(now.labels, k), joining_costs(now)
-        cuts = [cutter.cut(each, p) for each, p in zip(members, now.prototypes, strict=True)]
+        cuts = [cutter.cut(each, p) for each, p in zip(members, now.sums, strict=True)]
         gains = np.array([cut.total for cut in cuts]) - now.explained
         better = None
         for c in np.argsort(-gains, kind="stable")[:_TRIES]:
@@ -95,7 +98,7 @@ def exchanged(F: Array, now: Clusters) -> Clusters:
                 continue
             labels = np.where(now.labels == b, a, now.labels)
             labels[members[c][cuts[c].side]] = b
-            found = settled(F, labels, k)
+            found = settled(F, labels, k, _EXCHANGING_STEPS)
             if found.total > now.total * (1 + _GAIN):
                 better = found
                 break
@@ -106,9 +109,9 @@ def exchanged(F: Array, now: Clusters) -> Clusters:
     return now
 
 
-def _other_halves(F: Array, now: Clusters) -> Clusters:
+def _other_halves(F: Features, now: Clusters) -> Clusters:
     """Of two clusters one half of one goes to the other, where that pays."""
-    for c, (members, p) in enumerate(zip(_members(now.labels, 2), now.prototypes, strict=True)):
+    for c, (members, p) in enumerate(zip(_members(now.labels, 2), now.sums, strict=True)):
         side = halves(F[members], p).side
         for half in (members[side], members[~side]):
             labels = now.labels.copy()
@@ -119,30 +122,22 @@ def _other_halves(F: Array, now: Clusters) -> Clusters:
     return now
 
 
-def best_of(F: Array, starts: Sequence[Labels], k: int, *, exchange: bool = True) -> Clusters:
+def best_of(F: Features, starts: Sequence[Labels], k: int, *, exchange: bool = True) -> Clusters:
     """From these starts the clusters that explain most, after exchanges."""
     found = {round(one.total, 9): one for one in (settled(F, labels, k) for labels in starts)}
-    best = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]]
-    return max((exchanged(F, one) if exchange else one for one in best), key=lambda one: one.total)
+    best, cutter = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]], Cutter(F)
+    better = [exchanged(F, one, cutter) for one in best] if exchange else best
+    return max(better, key=lambda one: one.total)
 
 
 def joining_costs(now: Clusters) -> Array:  # (k, k)
     """What is no longer explained when two clusters become one, at most; infinite below a < b.
 
-    The prototype of the two is looked for between their own.
+    The leading eigenvector of both is looked for between their own.
     """
-    labels, B, P, e = now.labels, now.closeness, now.prototypes, now.explained
-    M = sums_over_clusters(labels, len(e))
-    Q, R = M @ B**2, M @ (B * B[np.arange(len(labels)), labels][:, None])
-    # The block of both in the basis p_a and what p_b has besides: a 2 × 2 matrix.
-    aa, bb, ab = Q.diagonal()[:, None] + Q.T, Q + Q.diagonal(), R + R.T
-    cosine = np.clip(P @ P.T, -1, 1)
-    sine = np.sqrt(np.maximum(1 - cosine**2, np.finfo(float).tiny))
-    same = sine < np.sqrt(np.finfo(B.dtype).eps)
-    across = np.where(same, 0, (ab - cosine * aa) / sine)
-    beside = np.where(same, 0, (bb - 2 * cosine * ab + cosine**2 * aa) / sine**2)
-    largest = (aa + beside) / 2 + np.sqrt(np.square((aa - beside) / 2) + across**2)
-    costs = e[:, None] + e - largest
+    e, across = now.explained, now.sums @ now.sums.T
+    half = (e[:, None] - e) / 2
+    costs = (e[:, None] + e) / 2 - np.sqrt(half**2 + across**2)
     costs[np.tril_indices(len(e))] = np.inf
     return np.asarray(costs)
 
@@ -155,10 +150,10 @@ class Cut:
     side: Array  # (members,)
 
 
-class _Cutter:
+class Cutter:
     """Cuts clusters in two; those that it has seen before it remembers."""
 
-    def __init__(self, F: Array) -> None:
+    def __init__(self, F: Features) -> None:
         self.F, self.seen = F, dict[bytes, Cut]()
 
     def cut(self, members: Array, p: Array) -> Cut:
@@ -168,13 +163,14 @@ class _Cutter:
         return self.seen[key]
 
 
-def halves(F: Array, p: Array | None = None) -> Cut:  # (members, m), (m,)
-    """By the direction in which a cluster is widest beside its prototype, then exact steps."""
-    none = Cut(-np.inf, np.zeros(len(F), bool))
-    if len(F) < _FEWEST_CUT:
+def halves(F: Features, p: Array | None = None) -> Cut:  # (m,)
+    """Of these samples, by the direction in which they are widest beside p, then exact steps."""
+    none, V = Cut(-np.inf, np.zeros(len(F.beside), bool)), F.along
+    if len(V) < _FEWEST_CUT:
         return none
-    p = _at_length_one(F.sum(axis=0)[None])[0] if p is None else p
-    beside = F - (F @ p)[:, None] * p
+    p = V.sum(axis=0) if p is None else p
+    p = p / (np.sqrt(p @ p) or 1)
+    beside = V - (V @ p)[:, None] * p
     place = beside @ beside[np.square(beside).sum(axis=1).argmax()]
     for _ in range(_DIRECTION_STEPS):
         place = beside @ (beside.T @ place)
@@ -190,8 +186,3 @@ def _members(labels: Labels, k: int) -> list[Array]:
     """Who is in each cluster."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
-
-
-def _at_length_one(P: Array) -> Array:  # (k, m)
-    length = np.sqrt(np.square(P).sum(axis=1))
-    return np.asarray(P / np.where(length > 0, length, 1)[:, None])

@@ -13,8 +13,11 @@ from ..core.arithmetic import columns, lengths
 from ..core.arrays import like, to_host
 from ..core.types import Array, Labels
 
+#: The way of a start that was chosen among many already, clusters exchanged.
+CHOSEN = "chosen"
+
 #: Ways to a start that come to labels, from which the factors follow.
-BY_LABELS = ("spectral", "kmeans", "chosen")
+BY_LABELS = ("spectral", "kmeans", CHOSEN)
 
 
 class Start(NamedTuple):

@@ -1,0 +1,217 @@
+"""How long a fit takes: beside its rivals, beside its own search for neighbours, stage by stage.
+
+    python -m benchmarks.speed run sets stages predict busy    what is missing of these
+    python -m benchmarks.speed run stages --max-n 30000
+    python -m benchmarks.speed tables                          docs/results/speed.md from the rows
+
+``sets``: the paper's sets, beside SpectralClustering and KMeans(n_init=10); ``stages``: clusters of
+1000 to a million samples in 50 dimensions, and the seconds of each stage; ``predict``: new samples
+a second; ``busy``: fits while another process keeps a core busy, and without. Tools take turns in
+one process, each with one thread and with all, and the best of three of the better number of
+threads counts. Rows are added to docs/results/speed.csv as they are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import multiprocessing
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans, SpectralClustering
+from threadpoolctl import threadpool_limits
+
+from klsnmf import KLSNMF, datasets
+from klsnmf.core.work import timed
+
+from . import machine
+from .measuring import peak_megabytes
+from .rows import read_file
+from .scale import clusters
+from .speed_tables import STAGES, page
+
+ROWS = Path("docs/results/speed.csv")
+PAGE = Path("docs/results/speed.md")
+COLUMNS = ["case", "data", "n", "p", "k", "tool", "threads", "stage", "value"]
+
+SETS = ("digits", "semeion", "alphadigit", "jaffe", "pix", "yale", "faces94")
+SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+BUSY = (2000, 10_000, 30_000)
+CLUSTERS = 20
+REPEATS = 3
+
+#: Beyond so many samples a fit is made once, and SpectralClustering not at all.
+ONCE = 50_000
+
+
+def ours(k: int) -> Any:
+    return KLSNMF(k, random_state=0)
+
+
+def spectral(k: int) -> Any:
+    return SpectralClustering(k, affinity="nearest_neighbors", random_state=0)
+
+
+def kmeans(k: int) -> Any:
+    return KMeans(k, n_init=10, random_state=0)
+
+
+TOOLS = {"KLSNMF": ours, "SpectralClustering": spectral, "KMeans": kmeans}
+
+
+class Rows:
+    """Those that are there, and new ones, written at once."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.there = {(row["case"], row["data"], row["n"], row["tool"]) for row in read_file(file)}
+
+    def has(self, case: str, data: str, n: int, tool: str) -> bool:
+        return (case, data, str(n), tool) in self.there
+
+    def add(self, *cells: Any) -> None:
+        new = not self.file.exists()
+        with self.file.open("a", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows([COLUMNS, cells] if new else [cells])
+        print(*cells, flush=True)
+
+
+def fastest(fits: dict[str, Callable[[], Any]], repeats: int) -> Iterator[tuple[str, int, float]]:
+    """Tool, threads and seconds; tools take turns, so that a slow moment is nobody's own."""
+    best: dict[tuple[str, int], float] = {}
+    for _ in range(repeats):
+        for threads in sorted({1, machine.cores()}):
+            for tool, fit in fits.items():
+                with threadpool_limits(threads):
+                    start = time.perf_counter()
+                    fit()
+                    took = time.perf_counter() - start
+                best[tool, threads] = min(best.get((tool, threads), np.inf), took)
+    for tool in fits:
+        threads = min(sorted({1, machine.cores()}), key=lambda count: best[tool, count])
+        yield tool, threads, best[tool, threads]
+
+
+def sets(rows: Rows, most: int) -> None:
+    for name in SETS:
+        found = datasets.load(name)
+        X, k = found.data, len(np.unique(found.target))
+        if len(X) > most or rows.has("sets", name, len(X), "KLSNMF"):
+            continue
+        fits = {tool: partial(make(k).fit, X) for tool, make in TOOLS.items()}
+        for tool, threads, took in fastest(fits, REPEATS):
+            rows.add("sets", name, *X.shape, k, tool, threads, "all", f"{took:.4f}")
+
+
+def stages(rows: Rows, most: int) -> None:
+    for n in SIZES:
+        if n > most or rows.has("stages", "clusters", n, "KLSNMF"):
+            continue
+        X = clusters(n)[0].astype(np.float32)
+        best: dict[str, float] = {"all": np.inf}
+        for _ in range(REPEATS if n <= ONCE else 1):
+            with timed() as seconds:
+                ours(CLUSTERS).fit(X)
+            seconds = inner(seconds)
+            best = min(best, seconds, key=lambda one: one["all"])
+        for name, took in best.items():
+            rows.add(
+                *("stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores()),
+                *(name, f"{took:.4f}"),
+            )
+        memory = f"{peak_megabytes():.0f}"
+        rows.add("stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores(), "MB", memory)
+        rivals = {"KMeans": kmeans} if n > ONCE else {"KMeans": kmeans, "Spectral": spectral}
+        fits = {tool: partial(make(CLUSTERS).fit, X) for tool, make in rivals.items()}
+        for tool, threads, took in fastest(fits, REPEATS if n <= 3000 else 1):
+            key = "stages", "clusters", *X.shape, CLUSTERS, tool, threads
+            rows.add(*key, "all", f"{took:.4f}")
+
+
+def inner(seconds: dict[str, float]) -> dict[str, float]:
+    """The seconds of the stages, of the rest, and of all."""
+    told = {name: seconds.get(name, 0.0) for name in STAGES}
+    return told | {"rest": seconds["all"] - sum(told.values()), "all": seconds["all"]}
+
+
+def predict(rows: Rows, most: int) -> None:
+    n = min(10_000, most)
+    if rows.has("predict", "clusters", n, "KLSNMF"):
+        return
+    X = clusters(2 * n)[0].astype(np.float32)
+    model = ours(CLUSTERS).fit(X[:n])
+    for tool, threads, took in fastest({"KLSNMF": lambda: model.predict(X[n:])}, REPEATS):
+        key = "predict", "clusters", n, X.shape[1], CLUSTERS, tool, threads
+        rows.add(*key, "samples a second", f"{n / took:.0f}")
+
+
+def busy(rows: Rows, most: int) -> None:
+    for n in BUSY:
+        if n > most or rows.has("busy", "clusters", n, "KLSNMF"):
+            continue
+        X = clusters(n)[0].astype(np.float32)
+
+        def fit(X: Any = X) -> float:
+            start = time.perf_counter()
+            ours(CLUSTERS).fit(X)
+            return time.perf_counter() - start
+
+        fit()
+        alone = min(fit() for _ in range(REPEATS))
+        with busy_core():
+            beside = min(fit() for _ in range(REPEATS))
+        for name, took in (("alone", alone), ("beside", beside)):
+            key = "busy", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores()
+            rows.add(*key, name, f"{took:.4f}")
+
+
+@contextmanager
+def busy_core() -> Iterator[None]:
+    """A process that keeps a core busy."""
+    worker = multiprocessing.get_context("spawn").Process(target=spin, daemon=True)
+    worker.start()
+    time.sleep(1)  # until it spins
+    try:
+        yield
+    finally:
+        worker.kill()
+        worker.join()
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+CASES = {"sets": sets, "stages": stages, "predict": predict, "busy": busy}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["run", "tables"])
+    parser.add_argument("cases", nargs="*", default=list(CASES))
+    parser.add_argument("--max-n", type=int, default=100_000, help="no more samples")
+    parser.add_argument("--rows", type=Path, default=ROWS)
+    options = parser.parse_args()
+    if options.what == "tables":
+        PAGE.write_text(page(read_file(options.rows)), encoding="utf-8")
+        return
+    rows = Rows(options.rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in options.cases:
+            CASES[case](rows, options.max_n)
+
+
+if __name__ == "__main__":
+    main()

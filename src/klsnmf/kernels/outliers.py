@@ -1,0 +1,51 @@
+"""Samples that belong to no cluster: alone, or in specks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from ..core.types import Array, Matrix
+from .functions import SCALE_NEIGHBOR
+
+#: Neighbours whose neighbourhoods are compared with that of a sample.
+_ASKED = 10
+
+#: A sample is an outlier if its neighbourhood is so many times as wide as those of its neighbours.
+_WIDER = 3.0
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """How wide the neighbourhoods of samples are: the distance to the 7th neighbour.
+
+    A sample far from all others has a neighbourhood that is much wider than those of its
+    neighbours. So has one of a speck of few samples, fewer than seven. Where samples are sparse
+    everywhere, all neighbourhoods are wide, and none is an outlier.
+    """
+
+    X: Matrix  # (n, p)
+    wide: Array  # (n,)
+
+    @classmethod
+    def of(cls, X: Matrix) -> tuple[Neighbourhoods, Array]:
+        """Those of samples, and which of the samples are outliers."""
+        n = X.shape[0]
+        m = min(_ASKED, n - 1)
+        if m < 1:
+            return cls(X, np.zeros(n)), np.zeros(n, bool)
+        distances, neighbors = NearestNeighbors(n_neighbors=m).fit(X).kneighbors()
+        found = cls(X, distances[:, min(SCALE_NEIGHBOR, m) - 1])
+        return found, found._wider(distances, neighbors)
+
+    def outliers(self, Y: Matrix) -> Array:  # (m, p) -> (m,)
+        """Which new samples are outliers."""
+        m = min(_ASKED, self.X.shape[0])
+        return self._wider(*NearestNeighbors(n_neighbors=m).fit(self.X).kneighbors(Y))
+
+    def _wider(self, distances: Array, neighbors: Array) -> Array:
+        own = distances[:, min(SCALE_NEIGHBOR, distances.shape[1]) - 1]
+        usual = np.median(self.wide[neighbors], axis=1)
+        return np.asarray((own > _WIDER * usual) & (usual > 0))

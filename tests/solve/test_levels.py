@@ -1,0 +1,193 @@
+"""Numbers of clusters that persist: pieces, blobs, nothing; levels, and their tree."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
+
+import klsnmf
+from klsnmf import KLSNMF, n_clusters_evidence
+from klsnmf.estimators.notes import FitWarning, NotClear
+from klsnmf.grams.array import DenseGram
+from klsnmf.kernels.levels import tree_of
+from klsnmf.solve.levels import count, explained_by, numbered, slow_directions
+
+from ..naive import levels as naive
+
+
+def planted(k, dim, seed, sizes=60, apart=9.0):
+    """Round clusters whose centres are apart."""
+    rng = np.random.default_rng(seed)
+    spread, centres = apart, []
+    while len(centres) < k:
+        one = spread * rng.normal(size=dim)
+        if all(np.linalg.norm(one - other) >= apart for other in centres):
+            centres.append(one)
+        spread *= 1.01
+    y = np.repeat(np.arange(k), sizes)
+    return np.array(centres)[y] + rng.normal(size=(len(y), dim)), y
+
+
+def rings(seed, n=300):
+    rng = np.random.default_rng(seed)
+    angle, y = rng.uniform(0, 2 * np.pi, 2 * n), np.repeat([0, 1], n)
+    radius = np.where(y, 4.0, 1.5) + 0.05 * rng.normal(size=2 * n)
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def spirals(seed, n=200):
+    rng = np.random.default_rng(seed)
+    t, y = np.tile(np.linspace(3, 9, n), 3), np.repeat(np.arange(3), n)
+    angle = t + 2 * np.pi * y / 3
+    X = t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + 0.05 * rng.normal(size=X.shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dim", [2, 10, 50])
+@pytest.mark.parametrize("k", [3, 8])
+def test_clusters_apart_are_counted(k, dim, seed):
+    X, _ = planted(k, dim, seed)
+    evidence = n_clusters_evidence(X, random_state=seed)
+    assert evidence.chosen == k
+    assert evidence.clear
+    assert evidence.levels[0] == k
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_of_unequal_size_are_counted(seed):
+    X, _ = planted(5, 10, seed, sizes=np.geomspace(20, 400, 5).round().astype(int))
+    assert n_clusters_evidence(X, random_state=seed).chosen == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rings_moons_and_spirals_are_pieces(seed):
+    moons = make_moons(400, noise=0.05, random_state=seed)[0]
+    for X, k in ((rings(seed), 2), (moons, 2), (spirals(seed), 3)):
+        assert n_clusters_evidence(X, random_state=seed).chosen == k
+
+
+@pytest.mark.parametrize("dim", [2, 10, 50])
+def test_samples_without_clusters_are_one(dim):
+    rng = np.random.default_rng(dim)
+    for X in (rng.normal(size=(1000, dim)), rng.uniform(size=(1000, dim))):
+        assert n_clusters_evidence(X, random_state=0).chosen == 1
+
+
+def two_levels(seed):
+    """5 groups of 4 clusters."""
+    rng = np.random.default_rng(seed)
+    groups = 60 * np.eye(5)
+    centres = np.repeat(groups, 4, axis=0) + np.tile(9 * np.eye(4, 5), (5, 1))
+    y = np.repeat(np.arange(20), 50)
+    return centres[y] + rng.normal(size=(1000, 5)), y
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_levels_are_both_there_and_nested(seed):
+    X, y = two_levels(seed)
+    profile = klsnmf.levels(X, random_state=seed)
+    assert {5, 20} <= set(profile.n_clusters)
+    assert adjusted_rand_score(y, profile.labels(20)) > 0.99
+    assert adjusted_rand_score(y // 4, profile.labels(5)) > 0.99
+    tree = profile.tree
+    place = tree.n_clusters.index(20)
+    coarse = tree.n_clusters[place - 1]
+    assert (tree.shares[place - 1] > 0.99).all()
+    assert len(np.unique(tree.parents[place - 1])) == coarse
+
+
+def test_levels_are_those_of_a_fit():
+    X, _ = two_levels(0)
+    profile = klsnmf.levels(X, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        fitted = KLSNMF("auto", random_state=0).fit(X)
+    assert fitted.levels_.n_clusters == profile.n_clusters
+    for level in profile:
+        if level.joined:
+            continue
+        same = KLSNMF(level.n_clusters, random_state=0).fit(X).labels_
+        np.testing.assert_array_equal(level.labels, same)
+        rough = fitted.levels_.labels(level.n_clusters)
+        assert adjusted_rand_score(rough, same) > 0.9
+    np.testing.assert_array_equal(fitted.levels_[0].labels, fitted.labels_)
+    with pytest.raises(ValueError, match="is no level; the levels are"):
+        profile.labels(999)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tree_is_a_tree(seed):
+    rng = np.random.default_rng(seed)
+    labels = {k: np.r_[np.arange(k), rng.integers(0, k, 90 - k)] for k in (2, 3, 7)}
+    tree = tree_of(labels)
+    assert tree.n_clusters == (2, 3, 7)
+    for fine, coarse, parents, shares in zip(
+        (3, 7), (2, 3), tree.parents, tree.shares, strict=True
+    ):
+        assert parents.shape == shares.shape == (fine,)
+        for c in range(fine):
+            inside = labels[coarse][labels[fine] == c]
+            assert np.mean(inside == parents[c]) == pytest.approx(shares[c])
+            assert shares[c] == pytest.approx(np.bincount(inside).max() / len(inside))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_order_and_scale_change_nothing(seed):
+    X, _ = planted(4, 5, seed)
+    order = np.random.default_rng(seed).permutation(len(X))
+    base = n_clusters_evidence(X, random_state=0)
+    for other in (X[order], 1e-3 * X, 1e4 * X):
+        found = n_clusters_evidence(other, random_state=0)
+        assert found.chosen == base.chosen
+        assert found.clear == base.clear
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 12])
+def test_few_or_equal_samples_get_an_answer(n):
+    for X in (np.ones((n, 2)), np.arange(2.0 * n).reshape(n, 2)):
+        evidence = n_clusters_evidence(X, random_state=0)
+        assert 1 <= evidence.chosen <= max(1, n // 4)
+        assert evidence.verdict
+
+
+def test_duplicates_get_an_answer():
+    X = np.repeat(np.random.default_rng(0).normal(size=(3, 2)), 40, axis=0)
+    assert n_clusters_evidence(X, random_state=0).chosen == 3
+
+
+def test_an_answer_that_is_not_clear_warns_once():
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    X[:150] += 3.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = KLSNMF("auto", random_state=0).fit(X)
+    told = [one for one in caught if isinstance(getattr(one.message, "note", None), NotClear)]
+    assert len(told) == (not model.n_clusters_evidence_.clear)
+    X, _ = planted(3, 5, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KLSNMF("auto", random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_slow_directions_say_as_it_is_written(seed):
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(3 * np.eye(3), 15, axis=0)
+    d2 = np.square((centres + rng.normal(size=(45, 3)))[:, None] - (centres)[None]).sum(axis=2)
+    K = np.exp(-(d2 + d2.T) / 4)
+    slow = slow_directions(DenseGram(K), 8, np.random.RandomState(0))
+    labels = rng.permutation(np.arange(45) % 4)
+    found = explained_by(labels, slow.U[:, :4], np.sqrt(slow.shares))
+    assert found == pytest.approx(naive.explained(K, labels), abs=1e-8)
+    evidence = count(DenseGram(K), 10, np.random.RandomState(0)).evidence
+    values = np.linalg.eigvalsh(naive.steps(K))[::-1]
+    for k, persistence in zip(evidence.candidates, evidence.persistence, strict=True):
+        if k in (2, 3):
+            assert persistence == pytest.approx(naive.persistence(values, k, 1 / 45**2), abs=1e-6)
+
+
+def test_labels_are_numbered_as_they_appear():
+    np.testing.assert_array_equal(numbered(np.array([4, 4, 1, 7, 1])), [0, 0, 1, 2, 1])
