@@ -63,6 +63,31 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    # ------------------------------------------------------- faster solvers of the family
+    Fault(
+        "A sweep forgets that entries are nonnegative",
+        "                np.maximum(room, 0, out=own[j])",
+        "                own[j] = room",
+        "test_a_sweep_is_each_entry_at_its_best_in_turn",
+    ),
+    Fault(
+        "An iterate that is higher than the one before is kept",
+        "return self.reached(s) <= float(s.pace[0, 1]) + rounding",
+        "return True",
+        "test_no_iteration_raises_the_objective",
+    ),
+    Fault(
+        "A start that is too large stays so",
+        "        if turn < 0:\n            self.fit_size(s)\n",
+        "",
+        "test_a_start_of_any_size_loses_no_column",
+    ),
+    Fault(
+        "The weights of samples count as their squares",
+        "return np.sqrt(weight)[:, None]",
+        "return weight[:, None]",
+        "test_a_weight_of_two_is_the_sample_twice",
+    ),
     # ------------------------------------------------------- rules of LS-NMF, KLS-NMF, GLS-NMF
     Fault(
         "LS-NMF, W: the local term has the wrong sign",
