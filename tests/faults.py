@@ -573,18 +573,6 @@ FAULTS = [
         "test_shares_of_variance_are_those_of_the_naive_twin",
     ),
     Fault(
-        "number of clusters: gaps are those of one cluster less",
-        "gaps = (values[:-1] - values[1:])[1:most]",
-        "gaps = (values[:-1] - values[1:])[: most - 1]",
-        "test_the_number_of_clear_clusters_is_found",
-    ),
-    Fault(
-        "number of clusters: stability does not count",
-        "* np.maximum(stability, 0)",
-        "* 1.0",
-        "test_the_score_of_a_number_is_its_gap_its_share_and_its_stability",
-    ),
-    Fault(
         "threads: more than the user allows",
         "limits = {kind: min(useful, count)",
         "limits = {kind: max(useful, count)",

@@ -46,6 +46,7 @@ def test_a_file_keeps_them(tmp_path):
     again, _ = load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert (again.labels_ == -1).any()
 
 
 def test_scale_changes_nothing_and_sparse_samples_are_no_outliers():

@@ -11,6 +11,7 @@ import klsnmf
 from klsnmf import KLSNMF, n_clusters_evidence
 from klsnmf.estimators.notes import FitWarning, NotClear
 from klsnmf.grams.array import DenseGram
+from klsnmf.io.model_file import load, save
 from klsnmf.kernels.levels import tree_of
 from klsnmf.solve.levels import count, explained_by, numbered, slow_directions
 
@@ -187,6 +188,18 @@ def test_what_slow_directions_say_as_it_is_written(seed):
     for k, persistence in zip(evidence.candidates, evidence.persistence, strict=True):
         if k in (2, 3):
             assert persistence == pytest.approx(naive.persistence(values, k, 1 / 45**2), abs=1e-6)
+
+
+@pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
+@pytest.mark.filterwarnings("ignore:.*stand")
+def test_a_file_keeps_levels_of_any_kernel_and_of_no_clusters(tmp_path, params):
+    for X in (planted(3, 5, 0)[0], np.random.default_rng(0).normal(size=(150, 5))):
+        model = KLSNMF("auto", random_state=0, **params).fit(X)
+        save(model, tmp_path / "model.npz")
+        again, _ = load(tmp_path / "model.npz")
+        assert repr(again.levels_) == repr(model.levels_)
+        assert repr(again.n_clusters_evidence_) == repr(model.n_clusters_evidence_)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_labels_are_numbered_as_they_appear():

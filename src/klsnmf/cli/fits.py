@@ -64,9 +64,8 @@ class Fitted:
         return [*self.messages, *(note.in_command for note in notes_of(self.estimator))]
 
 
-def _rounded(value: float) -> float | None:
-    """JSON has no number that is none."""
-    return None if value != value else round(float(value), 4)
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)
 
 
 def has_parameter(method: str, name: str) -> bool:

@@ -36,7 +36,9 @@ class _Wanted:
 
 #: By the name of the attribute, or of the record and its field.
 WANTED = {
-    "labels_": _Wanted("n", "i", -1, "k"),
+    "labels_": _Wanted("n", "i", 0, "k"),
+    "_clusters": _Wanted("n", "i", 0, "k"),
+    "labels_ with outliers": _Wanted("n", "i", -1, "k"),
     "W_": _Wanted("nk", least=0),
     "G_": _Wanted("nk", least=0),
     "strengths_": _Wanted("n", least=0, most=1),
@@ -66,6 +68,9 @@ WANTED = {
     "NearestMean.sums": _Wanted("k", least=0),
     "NearestMean.lengths": _Wanted("k"),
     "NearestMean.length": _Wanted("k", least=0),
+    "Neighbourhoods.X": _Wanted("np"),
+    "Neighbourhoods.wide": _Wanted("n", least=0),
+    "Level.labels": _Wanted("n", "i", 0, "n"),
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
 
@@ -82,8 +87,10 @@ def check(estimator: Any) -> None:
     own = {name: value for name, value in vars(estimator).items() if name.startswith("_")}
     sizes = _sizes(estimator)
     for name, value in (held | own).items():
+        # Where outliers have the label -1, another attribute has the clusters of all.
+        apart = name == "labels_" and "_clusters" in own
         if name not in _SHOWN:
-            _look(value, name, sizes)
+            _look(value, "labels_ with outliers" if apart else name, sizes)
 
 
 def _sizes(estimator: Any) -> dict[str, int]:

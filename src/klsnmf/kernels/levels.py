@@ -26,7 +26,7 @@ class Level:
     stability : float
         Mean adjusted Rand index of clusters found from different parts of the samples.
     cut : float
-        The share of walks that leave their clusters before detail is forgotten; nan without a
+        The share of walks that leave their clusters before detail is forgotten; None without a
         graph.
     joined : bool
         Whether separate clusters of a finer level are joined here, by the distances of their means.
@@ -38,7 +38,7 @@ class Level:
     persistence: float
     clarity: float
     stability: float
-    cut: float
+    cut: float | None
     joined: bool = False
 
 
@@ -158,12 +158,9 @@ class Profile:
     def __repr__(self) -> str:
         lines = ["clusters  score  persistence  clarity  stability   cut"]
         for one in self.levels:
-            values = one.score, one.persistence, one.clarity, one.stability, one.cut
-            lines.append(
-                "{:8d}  {:5.2f}  {:11.2f}  {:7.2f}  {:9.2f}  {:4.2f}".format(
-                    one.n_clusters, *values
-                )
-            )
+            values = one.score, one.persistence, one.clarity, one.stability
+            told = "{:8d}  {:5.2f}  {:11.2f}  {:7.2f}  {:9.2f}".format(one.n_clusters, *values)
+            lines.append(told if one.cut is None else f"{told}  {one.cut:4.2f}")
         return "\n".join([self.evidence.verdict, *lines])
 
 

@@ -96,7 +96,8 @@ class Counted:
         chosen = self.evidence.chosen
         known = {chosen: labels}
         levels = [self._level(k, known.get(k)) for k in self.evidence.levels]
-        if X is not None and levels[0].cut < RULE.separate:
+        cut = levels[0].cut
+        if X is not None and cut is not None and cut < RULE.separate:
             levels += joined_levels(X, labels, chosen)
         best = sorted(levels[1:], key=lambda level: -level.score)
         return Profile((levels[0], *best), self.evidence)
@@ -121,7 +122,7 @@ class Counted:
         walk = None if slow.spectrum is None or k < 2 else Walk(slow.spectrum, k)
         if labels is None:
             labels = self._labels(walk, k)
-        cut = np.nan if walk is None else walk.lost(labels)
+        cut = None if walk is None else walk.lost(labels)
         stability = _stability(slow, k, self.rng)
         told = of(k, "score"), of(k, "persistence"), of(k, "clarity")
         return Level(k, labels, *told, stability, cut)
