@@ -386,7 +386,7 @@ def test_no_array_of_a_model_may_be_altered(name):
             bad += [np.full_like(good, value) for value in (np.nan, np.inf, -np.inf)]
             bad += [good.astype(complex), good.astype(str)]
         else:
-            bad += [np.full_like(good, -2), np.full_like(good, 3), good.astype(float)]
+            bad += [np.full_like(good, -1), np.full_like(good, 3), good.astype(float)]
         for value in bad:
             write_model("bad.npz", text, arrays | {place: value})
             with pytest.raises(ModelError, match=r"bad\.npz"):

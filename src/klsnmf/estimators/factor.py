@@ -231,8 +231,11 @@ class WNMF(Alternated, Weighable):
                 "alpha_H=0."
             )
         n, p = shape
+        # In steps: the power of a unit near the ends of the type is beyond them.
         return {
-            name: Penalty(self.l1_ratio * size / unit**1.5, (1 - self.l1_ratio) * size / unit)
+            name: Penalty(
+                self.l1_ratio * size / unit / unit**0.5, (1 - self.l1_ratio) * size / unit
+            )
             for name, size in (("on_G", self.alpha_W * p), ("on_F", alpha_H * n))
         }
 
