@@ -142,7 +142,9 @@ def test_verbose_prints_lines_with_the_iteration(method, capsys):
     # Methods with a kernel say first what they chose; nothing else comes between iterations.
     first = next(i for i, line in enumerate(lines) if ": iteration" in line)
     pattern = r"\w+: iteration \d+0 of at most \d+, \d of \d fits running, lowest objective \S+"
-    assert all(re.fullmatch(pattern, line) for line in lines[first:])
+    *between, last = lines[first:]
+    assert all(re.fullmatch(pattern, line) for line in between)
+    assert re.fullmatch(r"seconds: .*all \S+", last)
 
 
 def with_lam(model):
