@@ -63,6 +63,43 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    # --------------------------------------------------------- walks, their time, and judges
+    Fault(
+        "walks: what is left out of the trace fades no faster than its largest eigenvalue",
+        "        return float(longer**-power)",
+        "        return 1.0",
+        "test_few_eigenvectors_tell_the_time_as_well_as_all",
+    ),
+    Fault(
+        "walks: what features leave out of a sample is forgotten",
+        "return Features(F, np.maximum(own - row_lengths(F), 0))",
+        "return Features(F, np.zeros_like(own))",
+        "test_features_have_the_kernel_as_their_products",
+    ),
+    Fault(
+        "walks: the free answer is never looked at by a second judge",
+        "if rule.is_clear(weighed([at.walk], free, answer)):",
+        "if False:",
+        "test_rows_lead_to_the_answer_of_a_fit",
+    ),
+    Fault(
+        "search: a bound from below is taken for one from above",
+        "(furthest + 6 * self.slack * lengths) / (1 - 4 * self.slack)",
+        "furthest - 1e3 * self.slack * lengths",
+        "test_the_nearest_are_those_of_all_distances",
+    ),
+    Fault(
+        "search: who has a new sample within reach is not asked",
+        "near |= d2 <= reach.astype(self.dtype) * (1 + self.slack)",
+        "near |= False",
+        "test_who_has_a_new_sample_within_reach_is_found",
+    ),
+    Fault(
+        "eigenvectors: what is known is not kept apart",
+        "            block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]",
+        "            block = _beside(V[:, c:filled], block)[:, : V.shape[1] - filled]",
+        "test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known",
+    ),
     # ------------------------------------------------------- faster solvers of the family
     Fault(
         "A sweep forgets that entries are nonnegative",

@@ -63,19 +63,19 @@ def test_separate_pieces_lose_nothing_and_no_clusters_lose_all():
 @pytest.mark.parametrize("seed", range(3))
 def test_few_eigenvectors_tell_the_time_as_well_as_all(seed, monkeypatch):
     """What is left out of tr(Sᵗ) fades faster than its largest eigenvalue says."""
-    rng = np.random.default_rng(seed)
-    X = 4 * rng.normal(size=(5, 4))[rng.integers(5, size=900)] + rng.normal(size=(900, 4))
+    X = np.random.default_rng(seed).normal(size=(900, 2))
     d2 = np.square(X[:, None] - X).sum(axis=2)
     reach = np.sort(d2, axis=1)[:, 10]
-    K = SparseGram(sparse.csr_array(np.exp(-d2 / 4) * ((d2 <= reach) | (d2 <= reach[:, None]))))
+    links = (d2 <= reach) | (d2 <= reach[:, None])
+    K = SparseGram(sparse.csr_array(np.exp(-d2 / reach.mean()) * links))
     times = []
     for each in (4, 8, 150):
         monkeypatch.setattr("klsnmf.grams.spectral._PLENTY", each)
-        monkeypatch.setattr("klsnmf.grams.spectral._MOST_VECTORS", 10 * each)
-        walk = walk_on(K, 5)
-        assert walk.spectrum.U.shape[1] == 5 * each
+        monkeypatch.setattr("klsnmf.grams.spectral._MOST_VECTORS", 2 * each)
+        walk = walk_on(K, 2)
+        assert walk.spectrum.U.shape[1] == 2 * each
         times.append(walk.time)
-    assert_allclose(times[:2], times[2], rtol=0.1)
+    assert_allclose(times[:2], times[2], rtol=0.12)
 
 
 @pytest.mark.parametrize("seed", range(3))
