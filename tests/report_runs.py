@@ -1,5 +1,7 @@
 """Runs that the tests of the report share."""
 
+import warnings
+
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
@@ -46,8 +48,11 @@ def hostile_run():
     """Wine, with names that attack the page wherever there can be names."""
     X, y = load_wine(return_X_y=True)
     X = X / X.max(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the number of clusters is not clear
+        model = KLSNMF("auto", random_state=0).fit(X)
     return run_of(
-        KLSNMF("auto", random_state=0).fit(X),
+        model,
         X,
         name=HOSTILE[0],
         command=f"klsnmf cluster '{HOSTILE[2]}'",

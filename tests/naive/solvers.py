@@ -38,7 +38,8 @@ def graph_sweep(X, A, alpha, G, F):
 def convex_W(K, W, G, lift):
     """W ← max(0, W - z ∘ slope / (|K| z GᵀG)), z = W + lift."""
     A, z = G.T @ G, W + lift
-    return np.maximum(0, W - z * (K @ W @ A - K @ G) / (np.abs(K) @ z @ np.abs(A)))
+    down = np.abs(K) @ z @ np.abs(A)  # zero for a sample that is like none, which stays
+    return np.maximum(0, W - z * (K @ W @ A - K @ G) / np.where(down > 0, down, 1))
 
 
 def grouped_objective(X, V, P):
