@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
+    from .solve.judge import walk_score
 
 __all__ = [
     "CNMF",
@@ -36,6 +37,7 @@ __all__ = [
     "path",
     "rank_evidence",
     "report",
+    "walk_score",
 ]
 
 
