@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..core.files import UnsafeFileError
 from . import arrays, csv, images, parquet
-from .table import Choice, InputError, Table
+from .errors import InputError, require_exists
+from .table import Choice, Table
 
 #: How files are read, by the end of their name.
 READERS: dict[str, Callable[[Path, Choice], Table]] = {
@@ -26,13 +27,10 @@ _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 def read(path: Path, choice: Choice) -> Table:
     """The samples of a file, or of a folder of images."""
+    require_exists(path)
     reader: Callable[[Path, Choice], Table]
     if path.is_dir():
         reader = images.read
-    elif not path.exists():
-        raise InputError(
-            f"{path} does not exist. Check the name; the current folder is {Path.cwd()}."
-        )
     elif path.suffix.lower() not in READERS:
         sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
