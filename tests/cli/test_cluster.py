@@ -21,8 +21,8 @@ from scipy.io import mmwrite, savemat
 
 from klsnmf import METHODS
 from klsnmf.cli.output import show_lines
-from klsnmf.cli.results import harmless
 from klsnmf.cli.working import _Lines
+from klsnmf.core.tables import harmless
 from klsnmf.metrics import accuracy
 
 from ..command_runs import labels_of, names, rows_of, run, words, write_csv

@@ -207,10 +207,13 @@ def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
 
 
 def _default_folder(source: options.Source) -> Path:
+    from ..core.files import ending
+
     if source.data is None:
         return Path(f"{source}-clusters")
     whole = source.data.resolve()  # so that "." has a name
-    return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
+    name = whole.name if whole.is_dir() else whole.name[: -len(ending(whole)) or None]
+    return Path(f"{name}-clusters")
 
 
 def _write_model(

@@ -7,10 +7,8 @@ import errno
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..core.files import size_of_regular_file
+from ..core.tables import harmless
 from ..core.writing import exchange, lock_now, made_aside, sync_folder, write_whole
 from .stopping import undisturbed
 
@@ -38,11 +37,6 @@ _TOLD = 300
 
 #: Seconds that a run waits for others that put their results beside its own.
 _PATIENCE = 60.0
-
-#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs. Some take the
-#: wide forms of these for the same. Where cells begin depends on who reads: with another separator
-#: than ours they begin inside of one.
-_FORMULA = re.compile(r"(^|[;,\t|])(\s*['\"]?\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 class ResultsError(ValueError):
@@ -295,24 +289,6 @@ def write_labels(
     each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
     for name, label, strength, *more in zip(ids, *each, strict=True):
         writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
-
-
-def harmless(name: str) -> str:
-    """A name that no spreadsheet takes for a formula, and that commands no terminal."""
-    if not name.isprintable():
-        name = "".join(_visible(each) for each in name)
-    try:
-        float(name)
-    except ValueError:
-        return _FORMULA.sub(r"\1'\2", name)
-    return name
-
-
-def _visible(character: str) -> str:
-    """A space for a tab or the end of a line, a mark for other controls and broken text."""
-    if unicodedata.category(character) not in ("Cc", "Cs"):
-        return character
-    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
