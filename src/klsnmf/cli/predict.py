@@ -30,6 +30,7 @@ _ARRAYS = (".npz", ".mat")
 )
 @options.id_column("The column with names of samples. [default: that of the model]")
 @options.skip_broken
+@options.sheets
 @click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -40,6 +41,7 @@ def predict(
     columns: Sequence[str],
     id_column: str | None,
     skip_broken: bool,
+    sheets: Sequence[str],
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -60,7 +62,7 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
+        table = _read(data, about, options.choice(columns, id_column, None, skip_broken, sheets), model)
         display.title(f"Placing the samples of {data}")
         table = _scaled(table, about, model)
         labels, strengths = _placed(estimator, table, model)
