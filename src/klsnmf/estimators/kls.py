@@ -32,7 +32,7 @@ class KLSNMF(KernelClusterer):
     ----------
     n_clusters : int or "auto", default=8
         "auto" looks for the number of clusters that a walk from neighbour to neighbour sees for
-        long and clearly (see :doc:`levels`). ``n_clusters_evidence_`` tells what speaks for it, and
+        long and clearly (see :doc:`/levels`). ``n_clusters_evidence_`` tells what speaks for it, and
         ``levels_`` which other numbers do; a warning says when it does not stand out.
     lam : float or "auto", default="auto"
         λ, the weight of local similarity. "auto" is 1 % of the λ at which half of the samples
@@ -51,7 +51,7 @@ class KLSNMF(KernelClusterer):
         sparse. None keeps all. "auto" is None, but for "self-tuning": 10, or half of
         n_samples / n_clusters if that is less, and at least 3. With ``diffusion="auto"`` it is 50
         where neighbours are hardly nearer than all other samples, as in texts, and 5 or 7 where
-        clusters are thin (see :doc:`choosing`).
+        clusters are thin (see :doc:`/choosing`).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``; "auto" takes it,
         if it is there, where the exact search would take minutes.
@@ -135,7 +135,7 @@ class KLSNMF(KernelClusterer):
     checkpoint : path or None, default=None
         A file to keep the state of a long fit in, from time to time and when the fit is
         interrupted or fails. The same fit, begun again, goes on from there; at the end the file is
-        removed. See :doc:`large`.
+        removed. See :doc:`/large`.
 
     Attributes
     ----------
