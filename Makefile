@@ -24,7 +24,7 @@ help: ## list the targets
 .PHONY: demo
 demo: $(VENV)/.installed-demo ## cluster handwritten digits: a picture, and a report
 	$(VENV)/bin/python examples/digits.py
-	$(VENV)/bin/klsnmf cluster --dataset digits -k 10
+	$(VENV)/bin/klsnmf cluster --dataset digits -k 10 --force
 	@echo "Look at digits.png and digits-clusters/report.html. Your own data: $(VENV)/bin/klsnmf cluster --help"
 
 .PHONY: test
