@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from ..core.words import listed, plural
-from ..datasets.registry import REGISTRY
 from ..datasets.store import DatasetError, load
 from ..io import read as files
 from ..io.table import Choice, Counted, InputError, Table, classes, numbers
@@ -21,7 +20,7 @@ from ..preparation.gaps import WAYS
 from ..preparation.look import uneven
 from ..preparation.plan import fitted
 from ..preparation.roles import remarks
-from .options import Source, no_such
+from .options import Source
 
 #: Columns named in a line.
 _TOLD = 8
@@ -29,17 +28,9 @@ _TOLD = 8
 
 def read(source: Source) -> Table:
     """The samples that DATA or --dataset names."""
-    data, dataset, wanted = source.data, source.dataset, source.wanted
-    if data is not None and dataset is not None:
-        raise click.UsageError(
-            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
-        )
+    data, dataset, wanted = source.data, str(source.dataset), source.wanted
     if data is not None:
         return files.read(data, wanted)
-    if dataset is None:
-        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
-    if dataset not in REGISTRY:
-        raise click.UsageError(no_such("data set", dataset, REGISTRY))
     if wanted != Choice(skip_broken=wanted.skip_broken):
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
     try:
