@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .estimators.kls import KLSNMF
+from . import KLSNMF
 
 __all__ = ["cluster"]
 

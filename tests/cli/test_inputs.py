@@ -94,7 +94,7 @@ def test_several_files_and_a_folder_of_them(samples):
     files = [f"parts/part {i}.csv" for i in range(3)]
     run("cluster", "whole.csv", "-k", 3, "--label-column", "kind")
     expected = Path("whole-clusters/labels.csv").read_bytes()
-    shown, told = run("cluster", *files, "-k", 3, "--label-column", "kind", "--out", "a")
+    _, told = run("cluster", *files, "-k", 3, "--label-column", "kind", "--out", "a")
     assert Path("a/labels.csv").read_bytes() == expected
     assert "3 parts were put together: 60 rows." in told
     run("cluster", "parts", "-k", 3, "--label-column", "kind")

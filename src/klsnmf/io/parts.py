@@ -24,7 +24,8 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
     memory.require(size, f"The table of {name}", "Give fewer parts.")
     n = sum(len(table.ids) for table in tables)
     counted = all(isinstance(table.ids, Counted) for table in tables)
-    lines = [table.lines for table in tables if table.lines is not None]
+    lines = (table.lines or range(1, len(table.ids) + 1) for table in tables)
+    names = [name for name in first.words if all(name in table.words for table in tables)]
     targets = [table.target for table in tables if table.target is not None]
     messages = [f"{table.name}: {text}" for table in tables for text in table.messages]
     return replace(
@@ -34,7 +35,8 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
         ids=Counted(n) if counted else [each for table in tables for each in table.ids],
         target=np.concatenate(targets) if len(targets) == len(tables) else None,
         messages=[f"{plural(len(tables), 'part')} were put together: {n} rows.", *messages],
-        lines=[line for part in lines for line in part] if len(lines) == len(tables) else None,
+        lines=[line for part in lines for line in part],
+        words={name: [word for table in tables for word in table.words[name]] for name in names},
         parts=[part for table in tables for part in [table.name] * len(table.ids)],
     )
 

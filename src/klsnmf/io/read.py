@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.files import UnsafeFileError, ending
 from ..core.words import plural
-from . import arrays, csv, images, parquet, stdin, xlsx
+from . import arrays, csv, h5ad, images, parquet, stdin, xlsx
 from .errors import STANDARD_INPUT, InputError, require_exists
 from .folders import find, most_files
 from .parts import stacked
@@ -28,6 +28,7 @@ READERS: dict[str, Callable[[Path, Choice], Table]] = {
     ".npz": arrays.read_npz,
     ".mat": arrays.read_mat,
     ".mtx": arrays.read_mtx,
+    ".h5ad": h5ad.read,
 }
 
 #: Parts of a table that a folder may hold.
