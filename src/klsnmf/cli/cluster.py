@@ -86,7 +86,9 @@ def _option(name: str, value: object) -> list[str]:
     type=options.PATH,
     help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
 )
-@click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
+@click.option(
+    "--force", is_flag=True, help="Replace earlier results, or write into a folder of other files."
+)
 @options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
 def cluster(
@@ -108,20 +110,31 @@ def cluster(
     .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
     cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
     """
-    from .results import Placing, earlier, explained, finish, result_folder, write_labels
+    from .results import (
+        Placing,
+        earlier,
+        explained,
+        finish,
+        require_free,
+        result_folder,
+        write_labels,
+    )
     from .working import working
 
     folder = out or _default_folder(source)
     asked = _Asked(source, k, method, seed, max_iter, folder, levels)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
+    before = earlier(folder)
+    # A fit that goes on from a checkpoint makes the results of its own command anew.
+    goes_on = bool(more) and before is not None and before.get("command") == asked.command
+    require_free(folder, force=force or goes_on)
     with working(quiet) as display:
         display.title(f"Reading {source}")
         from .samples import prepared, read
 
         table = read(source)
-        before = earlier(folder)
-        with result_folder(folder, force=force) as aside:
+        with result_folder(folder) as aside:
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
@@ -159,7 +172,6 @@ def cluster(
 def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
     """Refuse options that the method can do nothing with."""
     from ..methods import DETAILS
-    from .fits import has_parameter
 
     if asked.source.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
@@ -172,26 +184,36 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
             f"--levels are found with -k auto, by these methods: {counting}. Use one of them, or "
             "leave --levels out."
         )
-    if more and not has_parameter(asked.method, "checkpoint"):
+    if more and not _has_checkpoint(asked.method):
         raise click.UsageError(
             f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
             "gls-nmf. Leave it out, or use one of these."
         )
 
 
+def _has_checkpoint(method: str) -> bool:
+    from .fits import has_parameter
+
+    return has_parameter(method, "checkpoint")
+
+
 def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
     """A note if results of another command were in the folder."""
     if before is None or before.get("command") == asked.command:
         return []
-    made = str(before.get("command"))[:300]
-    return [f"The earlier results in {asked.folder} were replaced. They came from: {made}"]
+    from .results import came_from
+
+    return [f"The earlier results in {asked.folder} were replaced. {came_from(before)}"]
 
 
 def _default_folder(source: options.Source) -> Path:
+    from ..core.files import ending
+
     if source.data is None:
         return Path(f"{source}-clusters")
     whole = source.data.resolve()  # so that "." has a name
-    return Path(f"{whole.name if whole.is_dir() else whole.stem}-clusters")
+    name = whole.name if whole.is_dir() else whole.name[: -len(ending(whole)) or None]
+    return Path(f"{name}-clusters")
 
 
 def _write_model(

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..core.words import meant
+from ..io.errors import require_exists
 from ..methods import METHODS
 
 if TYPE_CHECKING:
@@ -42,6 +44,28 @@ class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
         if value not in METHODS:
             self.fail(no_such("method", value, METHODS), param, ctx)
         return value
+
+
+class _DataSet(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A name in the registry of data sets; of one that is not, the nearest is told."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value not in (names := self._names()):
+            self.fail(no_such("data set", value, names), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+    def _names(self) -> list[str]:
+        from ..datasets.registry import REGISTRY
+
+        return list(REGISTRY)
+
+
+DATA_SET = _DataSet()
 
 
 def no_such(kind: str, name: str, names: Iterable[str]) -> str:
@@ -109,6 +133,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def gathered(data: Path | None, dataset: str | None, scale: str, **others: Any) -> Any:
+        _require_one(data, dataset)
         of_choice = ("columns", "id_column", "label_column", "skip_broken")
         wanted = choice(*(others.pop(name) for name in of_choice))
         return command(source=Source(data, dataset, wanted, scale), **others)
@@ -128,12 +153,27 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         id_column("The column with names of samples."),
         columns("The columns to cluster by. [default: all that hold numbers]"),
         click.option(
-            "--dataset", metavar="NAME", help="A data set of `klsnmf data list` in place of DATA."
+            "--dataset",
+            type=DATA_SET,
+            metavar="NAME",
+            help="A data set of `klsnmf data list` in place of DATA.",
         ),
         click.argument("data", required=False, type=PATH),
     ):
         gathered = decorate(gathered)
     return gathered
+
+
+def _require_one(data: Path | None, dataset: str | None) -> None:
+    """Refuse what can be told at once, before anything large is imported."""
+    if data is not None and dataset is not None:
+        raise click.UsageError(
+            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
+        )
+    if data is not None:
+        require_exists(data)
+    elif dataset is None:
+        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
 
 
 def choice(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import plural
+from ..io.errors import InputError, ModelError, require_exists
 from ..methods import METHODS
 from . import options
 from .output import printable, show_json, show_lines, show_notes
@@ -50,6 +51,8 @@ def predict(
     of the same kind as before. A table needs the columns that the model was made from, by name: in
     any order, and there may be others. What --scale did to the old samples is done to the new.
     """
+    _require_model(model)
+    require_exists(data)
     from .results import write_file, write_labels
     from .working import working
 
@@ -89,20 +92,10 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
 
 
 def _load(model: Path) -> tuple[Any, dict[str, Any]]:
-    from ..io.model_file import ModelError, load
-    from .results import earlier, require_one_run
+    from ..io.model_file import load
+    from .results import require_one_run
 
-    file = model / "model.npz" if model.is_dir() else model
-    if not file.exists():
-        method = (earlier(file.parent) or {}).get("method")
-        if method in METHODS:
-            raise ModelError(
-                f"{file.parent} holds results of {method} without a model: {method} cannot place "
-                "new samples. Cluster with another method, such as kls-nmf or kmeans."
-            )
-        raise ModelError(
-            f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
-        )
+    file = _file_of(model)
     try:
         if model.is_dir():
             require_one_run(model, file.name)
@@ -113,10 +106,33 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
         ) from error
 
 
+def _file_of(model: Path) -> Path:
+    return model / "model.npz" if model.is_dir() else model
+
+
+def _require_model(model: Path) -> None:
+    """Refuse a model that is not there, before anything large is imported."""
+    file = _file_of(model)
+    if file.exists():
+        return
+    if model.is_dir():
+        from .results import earlier
+
+        method = (earlier(model) or {}).get("method")
+        if method in METHODS:
+            raise ModelError(
+                f"{model} holds results of {method} without a model: {method} cannot place new "
+                "samples. Cluster with another method, such as kls-nmf or kmeans."
+            )
+    raise ModelError(
+        f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
+    )
+
+
 def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
     """The new samples, with the columns and the shape that the model knows."""
     from ..io import read
-    from ..io.table import Choice, InputError
+    from ..io.table import Choice
 
     features, shape = about.get("features"), about.get("image_shape") or ()
     images = data.is_dir()
@@ -147,9 +163,7 @@ def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
     """The samples on the scale that the model was made on."""
     from scipy import sparse
 
-    from ..io.model_file import ModelError
     from ..io.scaling import stored
-    from ..io.table import InputError
 
     if about.get("scale") is None:
         return table
@@ -169,7 +183,6 @@ def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
 
 def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
     from ..estimators.strengths import assign
-    from ..io.model_file import ModelError
 
     table.require_numbers(gaps=estimator.__sklearn_tags__().input_tags.allow_nan)
     try:

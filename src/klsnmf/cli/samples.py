@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from ..core.words import listed, plural
-from ..datasets.registry import REGISTRY
 from ..datasets.store import DatasetError, load
 from ..io import read as files
 from ..io.roles import remarks
@@ -18,7 +17,7 @@ from ..io.scaling import Scale, standard, uneven
 from ..io.table import Counted, InputError, Table, classes, numbers
 from ..methods import DETAILS
 from ..metrics import scores
-from .options import Source, no_such
+from .options import Source
 
 #: Columns named in a line.
 _TOLD = 8
@@ -26,17 +25,9 @@ _TOLD = 8
 
 def read(source: Source) -> Table:
     """The samples that DATA or --dataset names."""
-    data, dataset, wanted = source.data, source.dataset, source.wanted
-    if data is not None and dataset is not None:
-        raise click.UsageError(
-            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
-        )
+    data, dataset, wanted = source.data, str(source.dataset), source.wanted
     if data is not None:
         return files.read(data, wanted)
-    if dataset is None:
-        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
-    if dataset not in REGISTRY:
-        raise click.UsageError(no_such("data set", dataset, REGISTRY))
     if wanted.columns or wanted.id_column or wanted.label_column:
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
     try:

@@ -41,6 +41,7 @@ from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..solve.solution import Doubts, Trouble
 from . import model_checks
+from .errors import ModelError as ModelError
 
 #: Estimators, by name. Those that cannot place new samples have no use for a file.
 _ESTIMATORS: dict[str, Any] = {
@@ -50,12 +51,6 @@ _ESTIMATORS: dict[str, Any] = {
 #: Parameters of the fit that was, neither written nor read: a connection is of no use to whoever
 #: loads the model, and a path of a stranger would be written to, and removed, by the next fit.
 _OF_ONE_FIT = ("engine", "checkpoint")
-
-
-class ModelError(ValueError):
-    """A model that cannot be saved, or a file that holds none; the message says why."""
-
-    exit_code = 3
 
 
 def can_save(estimator: Any) -> bool:

@@ -15,15 +15,10 @@ from scipy import sparse
 from ..core import memory
 from ..core.types import Matrix
 from ..core.words import listed, meant, plural
+from .errors import InputError as InputError
 
 #: Cells that say that a value is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
-
-
-class InputError(ValueError):
-    """Data that cannot be used; the message names the file and says what to do."""
-
-    exit_code = 3
 
 
 @dataclass(frozen=True)
