@@ -14,6 +14,7 @@ first.
 from __future__ import annotations
 
 import argparse
+import gzip
 import io
 import json
 import mmap
@@ -139,6 +140,8 @@ class Fuzzer:
         rows = "\n".join(f"n{i},{','.join(map(str, row))}" for i, row in enumerate(X.tolist()))
         keep("a.csv", lambda path: path.write_text(f"id,a,b,c\n{rows}\n"))
         keep("a.tsv", lambda path: path.write_text(f"id,a,b,c\n{rows}\n".replace(",", "\t")))
+        packed = gzip.compress(f"id,a,b,c\n{rows}\n".encode(), mtime=0)
+        keep("a.csv.gz", lambda path: path.write_bytes(packed))
         keep("a.npy", lambda path: np.save(path, X))
         keep("a.npz", lambda path: np.savez(path, X=X, y=np.arange(12) % 3))
         for form in ("csr", "csc", "coo"):

@@ -8,6 +8,7 @@ loaded, and nothing is ever unpacked onto the disk.
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import math
 import os
@@ -150,6 +151,27 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         raise UnsafeFileError(f"{path} is not a sound zip archive ({error}).") from error
+
+
+def ending(path: Path) -> str:
+    """The end of a name that says what a file is, in small letters: .csv, .csv.gz."""
+    last = path.suffix.lower()
+    return f"{Path(path.stem).suffix.lower()}{last}" if last == ".gz" else last
+
+
+def unpacked_size(path: Path, limit: int = LIMIT) -> int:
+    """The bytes that a gzip file unpacks to, counted a piece at a time; refused above a limit."""
+    size_of_regular_file(path)
+    size = 0
+    try:
+        with gzip.open(path, "rb") as stream:
+            while part := stream.read(_CHUNK):
+                size += len(part)
+                if size > limit:
+                    raise UnsafeFileError(f"{path} unpacks to more than the {limit} bytes allowed.")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UnsafeFileError(f"{path} is not a sound gzip file ({error}).") from error
+    return size
 
 
 def size_of_regular_file(path: Path) -> int:

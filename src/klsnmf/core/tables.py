@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+
+#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs. Some take the
+#: wide forms of these for the same. Where cells begin depends on who reads: with another separator
+#: than ours they begin inside of one.
+_FORMULA = re.compile(r"(^|[;,\t|])(\s*['\"]?\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -22,3 +29,21 @@ def line(*fields: object) -> str:
 def head(*fields: str) -> list[str]:
     """The first two lines of a table in Markdown."""
     return [line(*fields), "|" + "---|" * len(fields)]
+
+
+def harmless(name: str) -> str:
+    """A name that no spreadsheet takes for a formula, and that commands no terminal."""
+    if not name.isprintable():
+        name = "".join(_visible(each) for each in name)
+    try:
+        float(name)
+    except ValueError:
+        return _FORMULA.sub(r"\1'\2", name)
+    return name
+
+
+def _visible(character: str) -> str:
+    """A space for a tab or the end of a line, a mark for other controls and broken text."""
+    if unicodedata.category(character) not in ("Cc", "Cs"):
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"

@@ -175,32 +175,49 @@ class InDoubt:
     n_clusters: int
 
     def __str__(self) -> str:
-        """The swap first, which is nearly certain; then the clearest doubts of each kind."""
+        return " ".join([self.count, *(words for _, words in self.reasons)])
+
+    @property
+    def count(self) -> str:
+        """How many clusters are in doubt, as a sentence."""
+        return f"{_counted(len(self.doubts.clusters), self.n_clusters)} in doubt."
+
+    @property
+    def reasons(self) -> list[tuple[tuple[int, ...], str]]:
+        """Clusters, those to join first, and what is in doubt of them, as a sentence.
+
+        The swap first, which is nearly certain; then the clearest doubts of each kind.
+        """
         one, two, loose = list(self.doubts.one), list(self.doubts.two), self.doubts.loose
-        said = [f"{_counted(len(self.doubts.clusters), self.n_clusters)} in doubt."]
         swaps = []
         while one and two and two[0][0] not in one[0][:2] and two[0][1] < one[0][2]:
             (a, b, _), (c, _) = one.pop(0), two.pop(0)
             swaps.append((a, b, c))
-        said += [
-            f"Clusters {a} and {b} are rather one, and cluster {c} is rather two: it has the "
-            "clearer border inside."
-            for a, b, c in swaps[:_NAMED]
+        said: list[tuple[tuple[int, ...], str]] = [
+            (
+                swap,
+                "Clusters {} and {} are rather one, and cluster {} is rather two: it has the "
+                "clearer border inside.".format(*swap),
+            )
+            for swap in swaps[:_NAMED]
         ]
         said += [
-            f"Clusters {a} and {b} may be one: {crossed:.0%} of walks from neighbour to neighbour "
-            "cross the border between them."
+            (
+                (a, b),
+                f"Clusters {a} and {b} may be one: {crossed:.0%} of walks from neighbour to "
+                "neighbour cross the border between them.",
+            )
             for a, b, crossed in one[:_NAMED]
         ]
         said += [
-            f"Cluster {c} may be two: {crossed:.0%} of walks cross a border inside it."
+            ((c,), f"Cluster {c} may be two: {crossed:.0%} of walks cross a border inside it.")
             for c, crossed in two[:_NAMED]
         ]
         said += [
-            f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it, for several others."
+            ((c,), f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it, for several others.")
             for c, stays in loose[:_NAMED]
         ]
-        return " ".join(said)
+        return said
 
     @property
     def in_command(self) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..core.files import UnsafeFileError
+from ..core.files import UnsafeFileError, ending
 from . import arrays, csv, images, parquet
-from .table import Choice, InputError, Table
+from .errors import InputError, require_exists
+from .table import Choice, Table
 
 #: How files are read, by the end of their name.
 READERS: dict[str, Callable[[Path, Choice], Table]] = {
     ".csv": csv.read,
     ".tsv": csv.read,
+    ".csv.gz": csv.read,
+    ".tsv.gz": csv.read,
     ".parquet": parquet.read,
     ".npy": arrays.read_npy,
     ".npz": arrays.read_npz,
@@ -26,14 +29,11 @@ _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 def read(path: Path, choice: Choice) -> Table:
     """The samples of a file, or of a folder of images."""
+    require_exists(path)
     reader: Callable[[Path, Choice], Table]
     if path.is_dir():
         reader = images.read
-    elif not path.exists():
-        raise InputError(
-            f"{path} does not exist. Check the name; the current folder is {Path.cwd()}."
-        )
-    elif path.suffix.lower() not in READERS:
+    elif ending(path) not in READERS:
         sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
             f"{path} is of a kind that is not known. {sheet}Give a folder of images, or a file "
@@ -42,7 +42,7 @@ def read(path: Path, choice: Choice) -> Table:
     elif not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the data to a file first.")
     else:
-        reader = READERS[path.suffix.lower()]
+        reader = READERS[ending(path)]
     try:
         table = reader(path, choice)
     except UnsafeFileError as error:
