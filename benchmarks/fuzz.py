@@ -14,6 +14,7 @@ first.
 from __future__ import annotations
 
 import argparse
+import gzip
 import io
 import json
 import mmap
@@ -29,6 +30,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,8 @@ class Fuzzer:
         rows = "\n".join(f"n{i},{','.join(map(str, row))}" for i, row in enumerate(X.tolist()))
         keep("a.csv", lambda path: path.write_text(f"id,a,b,c\n{rows}\n"))
         keep("a.tsv", lambda path: path.write_text(f"id,a,b,c\n{rows}\n".replace(",", "\t")))
+        packed = gzip.compress(f"id,a,b,c\n{rows}\n".encode(), mtime=0)
+        keep("a.csv.gz", lambda path: path.write_bytes(packed))
         keep("a.npy", lambda path: np.save(path, X))
         keep("a.npz", lambda path: np.savez(path, X=X, y=np.arange(12) % 3))
         for form in ("csr", "csc", "coo"):
@@ -149,14 +153,7 @@ class Fuzzer:
         content = {"X": X, "s": sparse.csc_array(X), "t": "text", "c": {"a": 1.0}}
         keep("a.mat", lambda path: savemat(path, content))
         keep("packed.mat", lambda path: savemat(path, content, do_compression=True))
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            columns = pa.table({"id": list("abcdefghijkl"), "a": X[:, 0], "b": X[:, 1]})
-            keep("a.parquet", lambda path: pq.write_table(columns, path))
-        except ImportError:
-            pass
+        self._keep_of_others(keep)
         for name in ("kmeans", "kls-nmf", "gnmf", "kernel-kmeans"):
             more = {"labels": "kmeans"} if name == "gnmf" else {}
             model = METHODS[name](3, random_state=0, **more).fit(X)
@@ -164,6 +161,22 @@ class Fuzzer:
         self._keep_checkpoint(keep)
         summary = {"made_by": "klsnmf cluster", "files": [], "sha256": {}}
         keep("result.json", lambda path: path.write_text(json.dumps(summary)))
+
+    def _keep_of_others(self, keep: Callable[..., None]) -> None:
+        """Files that packages of others write, where these are installed."""
+        with suppress(ImportError):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            columns = pa.table({"id": list("abcdefghijkl"), "a": X[:, 0], "b": X[:, 1]})
+            keep("a.parquet", lambda path: pq.write_table(columns, path))
+        with suppress(ImportError):
+            import openpyxl
+
+            book = openpyxl.Workbook()
+            for row in [["id", "a", "b", "c"], *([f"n{i}", *row] for i, row in enumerate(X))]:
+                book.active.append(row)
+            keep("a.xlsx", book.save)
 
     def _keep_checkpoint(self, keep: Callable[..., None]) -> None:
         path = self.folder / "fit.checkpoint.npz"

@@ -80,12 +80,13 @@ def test_no_clusters_at_all_are_refused(top):
 
 
 def test_scores_that_are_nearly_the_same_stay_in_their_order():
-    """Shares of two scores that differ in their last digit would be the same number."""
+    """Shares of two scores that differ in their last digit may be the same number."""
     model = KLSNMF(3)
-    first = np.nextafter(1.0, 0)
-    model._scores = lambda X, method: np.array(
-        [[first, 1.0, 1 / 3], [0.1, np.nextafter(0.1, 1), 1e-9]]
-    )
+    most = np.linspace(0.5, 1, 1000)
+    scores = np.column_stack([np.nextafter(most, 0), most, 0.79 * most])
+    shares = (scores / most[:, None]) / (scores / most[:, None]).sum(axis=1, keepdims=True)
+    assert np.any(shares[:, 0] == shares[:, 1])
+    model._scores = lambda X, method: scores
     np.testing.assert_array_equal(model.memberships(None).argmax(axis=1), 1)
 
 

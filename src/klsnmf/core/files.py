@@ -8,6 +8,7 @@ loaded, and nothing is ever unpacked onto the disk.
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import math
 import os
@@ -32,7 +33,7 @@ from . import memory
 LIMIT = 4 * 2**30
 
 #: Deflate cannot do better than 1 byte for 1032; an entry that claims more is lying.
-_BEST_RATIO = 1040
+BEST_RATIO = 1040
 
 #: What zipfile raises for damaged archives, found by damaging them.
 _DAMAGE = (
@@ -152,6 +153,27 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
         raise UnsafeFileError(f"{path} is not a sound zip archive ({error}).") from error
 
 
+def ending(path: Path) -> str:
+    """The end of a name that says what a file is, in small letters: .csv, .csv.gz."""
+    last = path.suffix.lower()
+    return f"{Path(path.stem).suffix.lower()}{last}" if last == ".gz" else last
+
+
+def unpacked_size(path: Path, limit: int = LIMIT) -> int:
+    """The bytes that a gzip file unpacks to, counted a piece at a time; refused above a limit."""
+    size_of_regular_file(path)
+    size = 0
+    try:
+        with gzip.open(path, "rb") as stream:
+            while part := stream.read(_CHUNK):
+                size += len(part)
+                if size > limit:
+                    raise UnsafeFileError(f"{path} unpacks to more than the {limit} bytes allowed.")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UnsafeFileError(f"{path} is not a sound gzip file ({error}).") from error
+    return size
+
+
 def size_of_regular_file(path: Path) -> int:
     # Before opening: to open a pipe waits for its writer, and a device may never end.
     found = path.stat()
@@ -173,7 +195,7 @@ def _look_through(entries: list[zipfile.ZipInfo], limit: int, path: str) -> None
             raise UnsafeFileError(f"{path} holds {name!r}, a name that leads out of the archive.")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnsafeFileError(f"{path}: {name!r} is compressed in an unusual way.")
-        if entry.file_size > _BEST_RATIO * (entry.compress_size + 1):
+        if entry.file_size > BEST_RATIO * (entry.compress_size + 1):
             raise UnsafeFileError(
                 f"{path}: {name!r} claims {entry.file_size} bytes, more than can be packed into "
                 f"{entry.compress_size}."

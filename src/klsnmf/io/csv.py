@@ -1,6 +1,5 @@
-"""Tables as text: .csv and .tsv.
+"""Tables as text: .csv and .tsv, plain or packed by gzip.
 
-Numbers are found column by column, some rows at a time, so that text never fills the memory.
 An error names the file, the line and the column.
 """
 
@@ -8,164 +7,37 @@ from __future__ import annotations
 
 import codecs
 import csv
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import islice
+import gzip
+from collections.abc import Iterator
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 
-import numpy as np
-
 from ..core import memory
-from ..core.files import LIMIT
-from ..core.words import listed, plural, short
-from .table import MISSING, Choice, Counted, InputError, Table, classes, column_places, require_some
-
-#: Rows whose text is in memory at once.
-_ROWS = 2000
+from ..core.files import LIMIT, ending, unpacked_size
+from .cells import table_of
+from .table import Choice, InputError, Table
 
 #: A cell takes two characters at least, and eight bytes as a number.
 _GROWTH = 4
 
-
-@dataclass
-class _Column:
-    """The numbers of a column, or the first cell that is none."""
-
-    numbers: list[np.ndarray] = field(default_factory=list)
-    known: int = 0
-    words: int = 0
-    first_word: tuple[int, str] = (0, "")
-
-    def take(self, cells: Sequence[str], lines: Sequence[int], decimal_comma: bool) -> None:
-        with suppress(ValueError):
-            found = np.fromiter(map(float, cells), np.float64, len(cells))
-            # float() also reads 1_000, which is a name rather than a number.
-            if not any("_" in cell for cell in cells):
-                self.numbers.append(found)
-                self.known += len(cells)
-                return
-        values = np.empty(len(cells))
-        for i, cell in enumerate(cells):
-            number = _number(cell, decimal_comma)
-            if number is None:
-                self.words += 1
-                if self.words == 1:
-                    self.first_word = lines[i], cell
-                number = math.nan
-            elif not math.isnan(number):
-                self.known += 1
-            values[i] = number
-        self.numbers.append(values)
+#: The longest first line, in bytes, that is looked at for what separates its cells.
+_FIRST_LINE = 2**20
 
 
 def read(path: Path, choice: Choice) -> Table:
     """The table of a text file with a row for each sample."""
-    size = path.stat().st_size
+    size = unpacked_size(path) if _packed(path) else path.stat().st_size
     if size > LIMIT:
         raise InputError(f"{path} has {size} bytes, {LIMIT} are allowed. Give a part of its rows.")
     memory.require(_GROWTH * size, f"The table of {path}", "Give a part of its rows or columns.")
-    _refuse_utf16(path)
-    delimiter = _delimiter(path)
-    decimal_comma = delimiter == ";"
-    rows = _rows(path, delimiter)
-    _, header = next(rows, (0, None))
-    if header is None:
-        raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
-    names, messages = [cell.strip() for cell in header], []
-    first: list[tuple[int, list[str]]] = []
-    if _is_data(header, decimal_comma):
-        names, first = list(Counted(len(header))), [(1, header)]
-        messages.append(
-            f"{path} has no line of column names: its columns are called 1 to {len(header)}."
-        )
-    features, id_place, label_place = column_places(path, names, choice)
-    columns = {place: _Column() for place in features}
-    ids: list[str] = []
-    labels: list[str] = []
-    lines: list[int] = []
-    while some := list(islice(rows, _ROWS)):
-        some, first = first + some, []
-        for line, row in some:
-            _require_length(path, line, len(row), len(names))
-        numbered = [line for line, _ in some]
-        lines += numbered
-        cells = list(zip(*(row for _, row in some), strict=True))
-        for place, column in columns.items():
-            column.take(cells[place], numbered, decimal_comma)
-        ids += cells[id_place] if id_place is not None else ()
-        labels += cells[label_place] if label_place is not None else ()
-    if not lines:
-        raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
-    kept, left_out = _kept(path, names, columns, choice)
-    X = np.empty((len(lines), len(kept)))
-    for j, place in enumerate(kept):
-        X[:, j] = np.concatenate(columns.pop(place).numbers)
-    return Table(
-        name=str(path),
-        X=X,
-        ids=ids if id_place is not None else Counted(len(lines)),
-        features=[names[place] for place in kept],
-        target=classes(labels) if label_place is not None else None,
-        messages=messages + left_out,
-        lines=lines,
-    )
+    delimiter = delimiter_of(path)
+    return table_of(path, rows_of(path, delimiter), choice, decimal_comma=delimiter == ";")
 
 
-def _require_length(path: Path, line: int, found: int, width: int) -> None:
-    """Refuse a row that has more or fewer cells than the line of column names."""
-    if found != width:
-        where = f"after column {found}" if found < width else f"from column {width + 1}"
-        raise InputError(
-            f"{path}, line {line}, {where}: the line has {found} cells, the first line has "
-            f"{width}. Correct the line; a cell that holds the separator must be in quotation "
-            "marks."
-        )
-
-
-def _kept(
-    path: Path, names: Sequence[str], columns: dict[int, _Column], choice: Choice
-) -> tuple[list[int], list[str]]:
-    """The columns that hold numbers, and what to say of others, if none asked for them."""
-    kept, text, empty, mistaken = [], [], [], {}
-    for place, column in columns.items():
-        # A few words among numbers are mistakes; a column with more words than numbers is text.
-        if column.words and (choice.columns is not None or column.words <= column.known):
-            mistaken[place] = column
-        elif column.words:
-            text.append(names[place])
-        elif not column.known and choice.columns is None:
-            empty.append(names[place])
-        else:
-            kept.append(place)
-    if mistaken:
-        raise InputError(_mistakes(path, names, mistaken))
-    require_some(path, kept, names)
-    left_out = {"hold text": text, "are empty": empty}.items()
-    return kept, [
-        f"Left out, because they {why}: {listed(those)}." for why, those in left_out if those
-    ]
-
-
-def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:
-    """How many cells are no numbers, and where the first is."""
-    first = min(columns, key=lambda place: columns[place].first_word[0])
-    line, word = columns[first].first_word
-    count = sum(column.words for column in columns.values())
-    where = listed([names[place] for place in columns])
-    all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
-    return (
-        f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
-        f"{all_of if count > 1 else ''}. Correct {'them' if count > 1 else 'it'} (an empty cell "
-        "is a missing value), or choose other columns with --columns."
-    )
-
-
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def rows_of(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The number of each line that is not empty, and its cells."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+    with TextIOWrapper(_opened(path), encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
         try:
             yield from ((reader.line_num, row) for row in reader if row)
         except csv.Error as error:
@@ -180,42 +52,28 @@ def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             ) from error
 
 
-def _refuse_utf16(path: Path) -> None:
+def delimiter_of(path: Path) -> str:
+    """What separates cells: a tab in .tsv; in .csv the commonest of three in the first line."""
+    with _opened(path) as content:
+        line = content.readline(_FIRST_LINE)
+    _refuse_utf16(path, line[:2])
+    if ending(path).startswith(".tsv"):
+        return "\t"
+    return max(",;\t", key=line.decode(errors="replace").count)
+
+
+def _packed(path: Path) -> bool:
+    return ending(path).endswith(".gz")
+
+
+def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path, "rb") if _packed(path) else path.open("rb")
+
+
+def _refuse_utf16(path: Path, start: bytes) -> None:
     """Spreadsheets write UTF-16 as "Unicode text"; every other byte of it is zero."""
-    with path.open("rb") as file:
-        start = file.read(2)
     if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or 0 in start:
         raise InputError(
             f"{path} is text in UTF-16. Save the table again as CSV with the encoding UTF-8; in "
             'Excel the kind is called "CSV UTF-8".'
         )
-
-
-def _delimiter(path: Path) -> str:
-    """What separates cells: a tab in .tsv; in .csv the commonest of three in the first line."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        line = file.readline(2**20)
-    return max(",;\t", key=line.count)
-
-
-def _is_data(row: list[str], decimal_comma: bool) -> bool:
-    """Whether the first line is a sample: numbers only, and not those that count columns."""
-    if any(row == [str(i + start) for i in range(len(row))] for start in (0, 1)):
-        return False
-    found = [_number(cell, decimal_comma) for cell in row]
-    return all(number is not None and not math.isnan(number) for number in found)
-
-
-def _number(cell: str, decimal_comma: bool) -> float | None:
-    """The number in a cell, NaN if it is missing, None if it is a word."""
-    cell = cell.strip()
-    if cell.lower() in MISSING:
-        return math.nan
-    if "_" in cell:
-        return None
-    try:
-        return float(cell.replace(",", ".", 1) if decimal_comma else cell)
-    except ValueError:
-        return None

@@ -1,0 +1,183 @@
+"""Rows of cells, whatever file they stand in: which columns hold numbers, and where one does not.
+
+Numbers are found column by column, some rows at a time, so that text never fills the memory.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from ..core.words import listed, plural, short
+from .table import (
+    MISSING,
+    Choice,
+    Counted,
+    InputError,
+    Places,
+    Table,
+    classes,
+    column_places,
+    known_words,
+    require_some,
+)
+
+#: Rows whose text is in memory at once.
+_ROWS = 2000
+
+
+@dataclass
+class _Column:
+    """The numbers of a column, or the first cell that is none."""
+
+    numbers: list[np.ndarray] = field(default_factory=list)
+    known: int = 0
+    words: int = 0
+    first_word: tuple[int, str] = (0, "")
+
+    def take(self, cells: Sequence[str], lines: Sequence[int], decimal_comma: bool) -> None:
+        with suppress(ValueError):
+            found = np.fromiter(map(float, cells), np.float64, len(cells))
+            # float() also reads 1_000, which is a name rather than a number.
+            if not any("_" in cell for cell in cells):
+                self.numbers.append(found)
+                self.known += len(cells)
+                return
+        values = np.empty(len(cells))
+        for i, cell in enumerate(cells):
+            number = _number(cell, decimal_comma)
+            if number is None:
+                self.words += 1
+                if self.words == 1:
+                    self.first_word = lines[i], cell
+                number = math.nan
+            elif not math.isnan(number):
+                self.known += 1
+            values[i] = number
+        self.numbers.append(values)
+
+
+def table_of(
+    path: Path, rows: Iterator[tuple[int, list[str]]], choice: Choice, *, decimal_comma: bool
+) -> Table:
+    """The table of rows, each with the number of its line; the first has the names of columns."""
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
+    names, messages = [cell.strip() for cell in header], []
+    if _is_data(header, decimal_comma):
+        names, rows = list(Counted(len(header))), chain([(1, header)], rows)
+        messages.append(
+            f"{path} has no line of column names: its columns are called 1 to {len(header)}."
+        )
+    places = column_places(path, names, choice)
+    columns = {place: _Column() for place in places.features}
+    words: dict[int, list[str]] = {place: [] for place in places.words}
+    ids: list[str] = []
+    labels: list[str] = []
+    lines: list[int] = []
+    while some := list(islice(rows, _ROWS)):
+        for line, row in some:
+            _require_length(path, line, len(row), len(names))
+        numbered = [line for line, _ in some]
+        lines += numbered
+        cells = list(zip(*(row for _, row in some), strict=True))
+        for place, column in columns.items():
+            column.take(cells[place], numbered, decimal_comma)
+        for place, so_far in words.items():
+            so_far += map(sys.intern, cells[place])  # a category is in memory once
+        ids += cells[places.ids] if places.ids is not None else ()
+        labels += cells[places.labels] if places.labels is not None else ()
+    if not lines:
+        raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
+    kept, left_out = _kept(path, names, columns, places)
+    X = np.empty((len(lines), len(kept)))
+    for j, place in enumerate(kept):
+        X[:, j] = np.concatenate(columns.pop(place).numbers)
+    return Table(
+        name=str(path),
+        X=X,
+        ids=ids if places.ids is not None else Counted(len(lines)),
+        features=[names[place] for place in kept],
+        target=classes(labels) if places.labels is not None else None,
+        messages=messages + left_out,
+        lines=lines,
+        words={names[place]: known_words(found) for place, found in words.items()},
+    )
+
+
+def _require_length(path: Path, line: int, found: int, width: int) -> None:
+    """Refuse a row that has more or fewer cells than the line of column names."""
+    if found != width:
+        where = f"after column {found}" if found < width else f"from column {width + 1}"
+        raise InputError(
+            f"{path}, line {line}, {where}: the line has {found} cells, the first line has "
+            f"{width}. Correct the line; a cell that holds the separator must be in quotation "
+            "marks."
+        )
+
+
+def _kept(
+    path: Path, names: Sequence[str], columns: dict[int, _Column], places: Places
+) -> tuple[list[int], list[str]]:
+    """The columns that hold numbers, and what to say of others, if none asked for them."""
+    kept, text, empty, mistaken = [], [], [], {}
+    for place, column in columns.items():
+        # A few words among numbers are mistakes; a column with more words than numbers is text.
+        if column.words and (place in places.named or column.words <= column.known):
+            mistaken[place] = column
+        elif column.words:
+            text.append(names[place])
+        elif not column.known and place not in places.named:
+            empty.append(names[place])
+        else:
+            kept.append(place)
+    if mistaken:
+        raise InputError(_mistakes(path, names, mistaken))
+    require_some(path, [*kept, *places.words], names)
+    left_out = {"hold text": text, "are empty": empty}.items()
+    return kept, [
+        f"Left out, because they {why}: {listed(those)}." for why, those in left_out if those
+    ]
+
+
+def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:
+    """How many cells are no numbers, and where the first is."""
+    first = min(columns, key=lambda place: columns[place].first_word[0])
+    line, word = columns[first].first_word
+    count = sum(column.words for column in columns.values())
+    where = listed([names[place] for place in columns])
+    all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
+    return (
+        f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
+        f"{all_of if count > 1 else ''}. Correct {'them' if count > 1 else 'it'} (an empty cell "
+        "is a missing value), or choose other columns with --columns."
+    )
+
+
+def _is_data(row: list[str], decimal_comma: bool) -> bool:
+    """Whether the first line is a sample: numbers only, and not those that count columns."""
+    if any(row == [str(i + start) for i in range(len(row))] for start in (0, 1)):
+        return False
+    found = [_number(cell, decimal_comma) for cell in row]
+    return all(number is not None and not math.isnan(number) for number in found)
+
+
+def _number(cell: str, decimal_comma: bool) -> float | None:
+    """The number in a cell, NaN if it is missing, None if it is a word."""
+    cell = cell.strip()
+    if cell.lower() in MISSING:
+        return math.nan
+    if "_" in cell:
+        return None
+    try:
+        return float(cell.replace(",", ".", 1) if decimal_comma else cell)
+    except ValueError:
+        return None
