@@ -83,7 +83,8 @@ def test_scores_that_are_nearly_the_same_stay_in_their_order():
     """Shares of two scores that differ in their last digit may be the same number."""
     model = KLSNMF(3)
     most = np.linspace(0.5, 1, 1000)
-    scores = np.column_stack([np.nextafter(most, 0), most, 0.79 * most])
+    third = np.random.default_rng(0).uniform(size=1000) * most
+    scores = np.column_stack([np.nextafter(most, 0), most, third])
     shares = (scores / most[:, None]) / (scores / most[:, None]).sum(axis=1, keepdims=True)
     assert np.any(shares[:, 0] == shares[:, 1])
     model._scores = lambda X, method: scores
