@@ -104,4 +104,5 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         target=None if places.labels is None else classes(words(places.labels)),
         messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
         words={names[place]: known_words(words(place)) for place in places.words},
+        text_column=choice.text_column,
     )

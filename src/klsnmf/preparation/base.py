@@ -56,6 +56,12 @@ class Preparation:
         """The columns of text that the steps take."""
         return [name for step in self.steps for name in step.words]
 
+    @property
+    def text_column(self) -> str | None:
+        """The column of text that the samples are described by, if it is text and not numbers."""
+        columns = (getattr(step, "text_column", None) for step in self.steps)
+        return next((name for name in columns if name is not None), None)
+
     def apply(self, table: Table) -> Table:
         """The table after all steps."""
         table.require_numbers(gaps=True)

@@ -10,6 +10,7 @@ from .base import Preparation, Step
 from .categories import fit_encode
 from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
 from .numbers import fit_components, fit_log, fit_standard
+from .texts import fit_words
 
 #: Makes a step for a table, or None where there is nothing to do.
 Fit = Callable[[Table], Step | None]
@@ -46,8 +47,11 @@ def fitted(
 def _fits(table: Table, scale: str, missing: str | None, pca: int | None) -> Iterator[Fit]:
     """What is left out comes first, so that it has no say in a scale.
 
-    Gaps are filled in after the scale, so that the nearest samples are near in every unit.
+    Gaps are filled in after the scale, so that the nearest samples are near in every unit. Text has
+    to become numbers before anything is done to these.
     """
+    if table.text_column is not None:
+        yield partial(fit_words, column=table.text_column)
     if missing == "drop-columns":
         yield fit_leave_out_columns
     if missing == "drop-rows":
@@ -59,6 +63,7 @@ def _fits(table: Table, scale: str, missing: str | None, pca: int | None) -> Ite
     if missing in ("median", "knn"):
         yield partial(fit_fill, way=missing)
     for column in table.words:
-        yield partial(fit_encode, column=column)
+        if column != table.text_column:
+            yield partial(fit_encode, column=column)
     if pca is not None:
         yield partial(fit_components, count=pca)
