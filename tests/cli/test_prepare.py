@@ -67,7 +67,7 @@ def summary(folder="mine-clusters"):
 )  # fmt: skip
 def test_new_samples_are_prepared_like_the_old(options, kinds, mixed):
     _, y, gaps = mixed
-    run("cluster", "mine.csv", "-k", K, *options)
+    run("cluster", "mine.csv", "-k", K, "--prepare", "none", *options)
     assert [type(step) for step in steps_of().steps] == kinds
     labels = Path("mine-clusters/labels.csv").read_text()
     assert run("predict", "mine-clusters", "mine.csv")[0] == labels

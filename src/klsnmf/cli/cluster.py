@@ -48,7 +48,8 @@ class _Asked:
             (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
         ]
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--scale", steps.scale if steps.scale != "none" else None)]
+        given += [("--prepare", steps.prepare if steps.prepare != "auto" else None)]
+        given += [("--scale", steps.scale)]
         given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
         for name, value in given:
             words += _option(name, value) if value else []
@@ -142,12 +143,12 @@ def cluster(
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, preparation = prepared(table, source)
+            table, preparation = prepared(table, source, [method])
             display.title(f"Clustering {table.name} by {method}")
             fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths")
             strength = strengths(fitted.estimator, table.X)
-            summary = _summary(table, asked, fitted, strength)
+            summary = _summary(table, asked, fitted, strength, preparation)
             notes = list(table.messages)
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter has no meaning for {method}, and was left out.")
@@ -281,7 +282,9 @@ def _write_report(
     return told, None
 
 
-def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
+def _summary(
+    table: Table, asked: _Asked, fitted: Fitted, strength: Any, preparation: Preparation
+) -> dict[str, Any]:
     import numpy as np
 
     from ..core.version import __version__
@@ -299,7 +302,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "command": asked.command,
         "method": asked.method,
         **size_of(table),
-        "scale": asked.source.steps.scale,
+        "scale": " and ".join(preparation.scales) or "none",
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),
