@@ -49,15 +49,18 @@ def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Tabl
     if not auto and not chosen:
         table = replace(table, messages=[*table.messages, *remarks(table)])
     accepts = [DETAILS[method].accepts for method in methods]
+    signed = all("signed" in each for each in accepts)
     table, found = fitted(
         table,
         auto=auto,
         any_role=chosen,
-        signed=all("signed" in each for each in accepts),
+        signed=signed,
         gaps=all("nan" in each for each in accepts),
         **{name: getattr(asked, name) for name in ("scale", "missing", "pca")},
     )
-    if not found.scales and (note := uneven(table)):
+    # Who looks at the table knows better, unless the method forbids what should be done.
+    looked_at = auto and asked.scale is None and signed
+    if not found.scales and not looked_at and (note := uneven(table)):
         table = replace(table, warnings=[*table.warnings, note])
     return table, found
 
