@@ -24,7 +24,7 @@ help: ## list the targets
 .PHONY: demo
 demo: $(VENV)/.installed-demo ## cluster handwritten digits: a picture, and a report
 	$(VENV)/bin/python examples/digits.py
-	$(VENV)/bin/klsnmf cluster --dataset digits -k 10
+	$(VENV)/bin/klsnmf cluster --dataset digits -k 10 --force
 	@echo "Look at digits.png and digits-clusters/report.html. Your own data: $(VENV)/bin/klsnmf cluster --help"
 
 .PHONY: test
@@ -46,8 +46,9 @@ types: $(VENV)/.installed-dev ## check the types
 	$(VENV)/bin/python -m mypy src
 
 .PHONY: docs
-docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors
+docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors, and open it in a browser
 	$(VENV)/bin/python -m sphinx -q -E -W --keep-going -b html docs docs/_build/html
+	$(VENV)/bin/python -m pytest -q tests/around/test_built_pages.py
 	@echo "docs/_build/html/index.html is ready"
 
 # Programs around the library, which are tested once: with whatever versions, they ask of them what
@@ -67,6 +68,7 @@ lowest: $(LOWEST)/.installed-test ## run the library's tests with the oldest sup
 wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment
 	rm -rf dist $(WHEEL)
 	$(VENV)/bin/python -m build --quiet --outdir dist
+	$(VENV)/bin/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install $(PIPFLAGS) dist/*.whl
 	cd $(WHEEL) && bin/python -I ../.ci/smoke.py
@@ -107,7 +109,8 @@ reproduce-quick: $(VENV)/.installed-test ## run a reduced table of the paper on 
 
 .PHONY: clean
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist docs/_build docs/gallery docs/reference \
+		docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

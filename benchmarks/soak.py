@@ -108,7 +108,8 @@ class Soak:
 
         for method in ("kmeans", "kls-nmf", "semi-nmf"):
             path = self.folder / self.data()[0]
-            given = ["cluster", path, "-k", 2, "--method", method, "--out", self.folder / "out"]
+            given = ["cluster", path, "-k", 2, "--method", method, "--force"]
+            given += ["--out", self.folder / "out"]
             done = CliRunner().invoke(klsnmf, list(map(str, given)))
             assert done.exit_code == 0, done.output
 
@@ -180,8 +181,8 @@ class Soak:
         """A run into the one results folder."""
         path, k = self.data()
         method = self.random.choice(["kmeans", "kls-nmf", "semi-nmf"])
-        arguments = ["cluster", path, "-k", k, "--method", method, "--quiet", "--out", "out"]
-        arguments += ["--seed", self.random.randint(0, 10**6)]
+        arguments = ["cluster", path, "-k", k, "--method", method, "--quiet", "--force"]
+        arguments += ["--out", "out", "--seed", self.random.randint(0, 10**6)]
         return self.command(arguments, **how)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ what must hold
@@ -282,7 +283,7 @@ class Soak:
         # Before the command listens the system itself ends it; after its end there is no one.
         good = code in (0, SIGNALS[number], -number) and found != "mix"
         good &= found == old or found != "none"
-        if code == SIGNALS[number] and "as it was" in said:
+        if code == SIGNALS[number] and "unchanged" in said:
             good &= found == old
         if "complete by then" in said:
             good &= found != old
@@ -323,7 +324,7 @@ class Soak:
         path, k = self.data()
         children = []
         for seed in (self.random.randint(0, 10**6) for _ in range(2)):
-            arguments = ["cluster", path, "-k", k, "--method", "kmeans", "--quiet"]
+            arguments = ["cluster", path, "-k", k, "--method", "kmeans", "--quiet", "--force"]
             arguments += ["--out", "out", "--seed", seed]
             child = os.fork()
             if not child:

@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -18,14 +19,18 @@ release = version = klsnmf.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "myst_parser",
     "data_sets",
     "sizes",
 ]
-exclude_patterns = ["_build", "results"]
+exclude_patterns = ["_build", "results", "templates", "**sg_execution_times.rst"]
+templates_path = ["templates"]  # for the page of each class
+suppress_warnings = ["myst.header"]  # what pages include begins below their own title
 source_suffix = {".rst": "restructuredtext"}  # the Markdown of the results is included by pages
 
 # The docstrings follow numpydoc and already name the types.
@@ -45,13 +50,23 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "image_srcset": ["2x"],
-    "min_reported_time": 1,
+    "write_computation_times": False,  # that page would load a style sheet from elsewhere
 }
 
+# MathJax is copied into the pages from an installed package, so that formulas need no network. This
+# file draws them as SVG and needs no fonts: pages work when they are opened from a disk.
+_mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
+assert _mathjax is not None
+assert _mathjax.origin is not None
+mathjax_path = "tex-svg.js"
 math_number_all = False
+
 html_theme = "furo"
 html_title = "klsnmf"
-html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_static_path = [
+    "_static",
+    str(Path(_mathjax.origin).parent / "static" / "mathjax" / mathjax_path),
+]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -14,18 +14,20 @@ PLAN = {
     "solve": "models kernels grams core",
     "estimators": "solve models kernels grams core",
     "io": "core",
+    "preparation": "io core",
     "datasets": "io core",
     "metrics": "core",
     "report": "core metrics methods",
     "experiments": "estimators datasets metrics methods io core",
-    "cli": "experiments report datasets io estimators kernels metrics methods core",
+    "cli": "experiments report datasets preparation io estimators kernels metrics methods core",
+    "scanpy": "",
     "__main__": "cli",
 }
 
 #: Modules with more freedom than their folder, and what it is.
 EXCEPTIONS = {
     # Files hold fitted estimators, part by part.
-    "io.model_file": "estimators solve models kernels grams methods",
+    "io.model_file": "estimators solve models kernels grams methods preparation",
     # How sure a sample is of its cluster, and what a fit notes, in data.
     "report.run": "estimators.strengths",
     "report.page": "estimators.strengths",
@@ -33,7 +35,7 @@ EXCEPTIONS = {
 }
 
 #: Folders that use the package as its users do, by its public names.
-PROGRAMS = ("cli", "experiments", "report")
+PROGRAMS = ("cli", "experiments", "report", "scanpy")
 
 #: Modules in the longest chain of imports.
 MOST = 12

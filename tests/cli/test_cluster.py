@@ -149,7 +149,7 @@ def test_a_command_as_the_shell_starts_it(samples, folder):
     Path("my data-clusters/labels.csv").unlink()
     program, *arguments = shlex.split(line)
     assert program == "klsnmf"
-    run(*arguments)
+    run(*arguments, "--force")
     assert Path("my data-clusters/labels.csv").read_bytes() == before
 
 
@@ -211,7 +211,7 @@ def test_gaps_are_for_wnmf(samples):
     _, error = run("predict", "full-clusters", "gaps.csv", code=3)
     assert "line 6, column 'f2'" in error
     assert "--method" not in error
-    _, error = run("cluster", "gaps.csv", "--method", "wnmf", code=3)
+    _, error = run("cluster", "gaps.csv", "--method", "wnmf", "--force", code=3)
     assert "Give it: -k NUMBER" in error
 
 
@@ -253,7 +253,7 @@ def test_quiet_and_notes(samples):
     lines = shown.splitlines()
     assert lines[0] == "cluster\tsamples\tmedian strength"
     assert lines[1].split("\t")[0] == "0"
-    assert run("cluster", "mine.csv", "-k", K, "--quiet") == ("", "")
+    assert run("cluster", "mine.csv", "-k", K, "--quiet", "--force") == ("", "")
 
 
 def test_lines_of_progress_tell_the_time_left():
@@ -380,7 +380,7 @@ def test_a_method_that_cannot_does_not_stop_the_others(samples):
         ["cluster", "mine.npy", "--seed", "-1"],
         ["cluster", "--dataset", "digits", "--columns", "a"],
         ["cluster", "--dataset", "mnist"],
-        ["cluster", "mine.npy", "--scale", "log"],
+        ["cluster", "mine.npy", "--scale", "root"],
         ["cluster", "mine.npy", "--scale", "standard", "--method", "gnmf"],
         ["cluster", "mine.npy", "--max-iter", "0"],
         ["predict", "model.npz"],
@@ -427,8 +427,41 @@ def test_a_folder_of_others_is_left_alone(samples):
     run("cluster", "mine.npy", "-k", K, "--force")
     assert Path("mine-clusters/notes.txt").read_text() == "mine"
     assert len(labels_of("mine-clusters")) == N
-    run("cluster", "mine.npy", "-k", 2)  # ours now
+
+
+def test_earlier_results_are_kept(samples):
+    np.save("mine.npy", samples[0])
+    run("cluster", "mine.npy", "-k", K)
+    before = Path("mine-clusters/labels.csv").read_bytes()
+    for k in (2, K):  # other settings, and the same
+        _, error = run("cluster", "mine.npy", "-k", k, code=4)
+        assert "--out mine-clusters-2" in error
+        assert "--force" in error
+        assert f"They came from: klsnmf cluster mine.npy -k {K}" in error
+    assert Path("mine-clusters/labels.csv").read_bytes() == before
+    run("cluster", "mine.npy", "-k", 2, "--out", "mine-clusters-2")
+    assert "--out mine-clusters-3" in run("cluster", "mine.npy", code=4)[1]
+    run("cluster", "mine.npy", "-k", 2, "--force")
     assert labels_of("mine-clusters").max() == 1
+
+
+def test_a_fit_that_goes_on_writes_its_own_results_again(samples):
+    np.save("mine.npy", samples[0])
+    line = ("cluster", "mine.npy", "-k", K, "--checkpoint", "fit.npz")
+    run(*line)
+    before = Path("mine-clusters/labels.csv").read_bytes()
+    run(*line)
+    assert Path("mine-clusters/labels.csv").read_bytes() == before
+    assert "--force" in run(*line, "--seed", 1, code=4)[1]  # another fit
+
+
+def test_results_that_were_not_all_put_in_place_are_replaced(samples):
+    np.save("mine.npy", samples[0])
+    Path("mine-clusters").mkdir()
+    summary = {"made_by": "klsnmf cluster", "unfinished": True}
+    Path("mine-clusters/result.json").write_text(json.dumps(summary))
+    run("cluster", "mine.npy", "-k", K)
+    assert len(labels_of("mine-clusters")) == N
 
 
 def test_results_where_there_can_be_none(samples):
@@ -460,12 +493,12 @@ def test_a_full_disk_leaves_earlier_results(samples):
     def little_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 
-    command = [Path(sys.prefix, "bin", "klsnmf"), "cluster", "mine.npy", "-k", "2", "--quiet"]
+    command = [Path(sys.prefix, "bin", "klsnmf"), "cluster", "mine.npy", "-k", "2", "--force"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, preexec_fn=little_room
     )
     assert done.returncode == 4, done.stderr
-    assert "What was there before is as it was" in done.stderr
+    assert "earlier results are unchanged" in done.stderr
     assert "Traceback" not in done.stderr
     assert {each.name: each.read_bytes() for each in Path("mine-clusters").iterdir()} == before
     assert sorted(os.listdir()) == ["mine-clusters", "mine.npy"]

@@ -12,10 +12,11 @@ from scipy import sparse
 
 from klsnmf.cli.commands import klsnmf
 from klsnmf.io import model_file
-from klsnmf.io.roles import remarks
-from klsnmf.io.scaling import standard, uneven
 from klsnmf.io.table import InputError, Table
 from klsnmf.metrics import accuracy
+from klsnmf.preparation.look import uneven
+from klsnmf.preparation.numbers import fit_standard
+from klsnmf.preparation.roles import remarks
 from klsnmf.report.findings import findings
 
 from ..command_runs import labels_of, names, rows_of, run, words, write_csv
@@ -53,7 +54,7 @@ def test_a_column_of_another_unit_is_remarked_on_and_can_be_scaled(units):
     assert any("--scale standard" in message for message in summary()["messages"])
     assert "varies" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
     assert accuracy(y, labels_of("mine-clusters")) < 0.9
-    _, error = run("cluster", "mine.csv", "-k", K, "--scale", "standard")
+    _, error = run("cluster", "mine.csv", "-k", K, "--scale", "standard", "--force")
     assert "varies" not in error
     assert accuracy(y, labels_of("mine-clusters")) == 1
     assert summary()["scale"] == "standard"
@@ -94,9 +95,12 @@ def test_a_scale_from_a_stranger_is_checked(scale, samples):
     np.save("mine.npy", X)
     run("cluster", "mine.npy", "-k", K, "--method", "kmeans")
     estimator, about = model_file.load("mine-clusters/model.npz")
+    about["preparation"] = None  # as in files of klsnmf 0.1
+    model_file.save(estimator, "old.npz", **about)
+    run("predict", "old.npz", "mine.npy")
     model_file.save(estimator, "bad.npz", **about | {"scale": scale})
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is damaged" in error
+    assert "bad.npz is no model that this klsnmf reads" in error
 
 
 def test_what_cannot_be_scaled(samples):
@@ -121,7 +125,7 @@ def test_standard_columns_have_mean_0_and_variance_1(units):
     X, _ = units
     X[3, 2] = np.nan
     X[:, 4] = 1e9
-    scaled = standard(table(X)).apply(table(X)).X
+    scaled = fit_standard(table(X)).apply(table(X)).X
     np.testing.assert_allclose(np.nanmean(scaled, axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(np.nanstd(scaled, axis=0), [1, 1, 1, 1, 0, 1, 1], atol=1e-9)
     assert np.isnan(scaled[3, 2])
@@ -157,11 +161,11 @@ def test_the_columns_used_are_told(samples):
     assert "'sample_id' looks like names of samples, and counted as measured: say" in error
     assert "--id-column sample_id" in error
     assert summary()["columns"] == ["sample_id", *(f"f{j}" for j in range(P))]
-    shown, error = run("cluster", "mine.csv", "-k", K, "--id-column", "sample_id")
+    shown, error = run("cluster", "mine.csv", "-k", K, "--id-column", "sample_id", "--force")
     assert "Clustered by 6 columns: 'f0'" in shown
     assert "looks like" not in error
     assert rows_of("mine-clusters/labels.csv")[0]["id"] == "100"
-    _, error = run("cluster", "mine.csv", "-k", K, "--columns", "sample_id,f0,f1")
+    _, error = run("cluster", "mine.csv", "-k", K, "--columns", "sample_id,f0,f1", "--force")
     assert "looks like" not in error  # it was asked for
     shown, _ = run("compare", "mine.csv", "-k", K, "--methods", "kmeans", "--seeds", 1)
     assert "Clustered by 7 columns" in shown
@@ -178,14 +182,17 @@ def test_names_of_columns_may_have_commas(samples):
         (["-b"], ["-b"]),
     ):
         words = [f"--columns={text}" for text in texts]
-        run("cluster", "mine.csv", "-k", K, "--method", "kmeans", *words)
+        run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--force", *words)
         assert summary()["columns"] == expected
         again = run("predict", "mine-clusters", "mine.csv")[0]
         assert again == Path("mine-clusters/labels.csv").read_text()
-        assert "replaced" not in run(*shlex.split(summary()["command"])[1:])[1]
+        assert "replaced" not in run(*shlex.split(summary()["command"])[1:], "--force")[1]
         assert summary()["columns"] == expected
-    assert "no column 'Petal'" in run("cluster", "mine.csv", "--columns", "Petal, a", code=3)[1]
-    run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--columns", "Petal, length")
+    assert (
+        "no column 'Petal'"
+        in run("cluster", "mine.csv", "--columns", "Petal, a", "--force", code=3)[1]
+    )
+    run("cluster", "mine.csv", "-k", K, "--force", "--columns", "Petal, length")
     write_csv("other.csv", X[:, :1], Petal=X[:, 0], length=X[:, 1])
     _, error = run("predict", "mine-clusters", "other.csv", code=3)
     assert "no column 'Petal, length'" in error
@@ -197,7 +204,7 @@ def test_a_name_that_looks_like_an_option(samples):
     command = summary("./-weird-clusters")["command"]
     assert command.startswith("klsnmf cluster ./-weird.npy -k 3")
     assert command.endswith(" --out=./-weird-clusters")
-    assert "replaced" not in run(*shlex.split(command)[1:])[1]
+    assert "replaced" not in run(*shlex.split(command)[1:], "--force")[1]
 
 
 def test_columns_that_look_like_names_or_classes():
@@ -233,7 +240,7 @@ def test_doubts_about_the_number_of_clusters(samples):
     assert evidence["levels"][0] == evidence["best"][0] == K
     assert evidence["verdict"] in shown
     assert "stand out" not in error
-    run("cluster", "mine.npy", "-k", K)
+    run("cluster", "mine.npy", "-k", K, "--force")
     assert summary()["evidence"] is None
 
 
@@ -290,11 +297,11 @@ def test_what_the_report_finds_is_told_by_the_command(samples):
 def test_fewer_clusters_than_asked_for():
     np.save("mine.npy", np.repeat(np.eye(2), 10, axis=0))
     for method in ("kmeans", "gnmf"):
-        _, error = run("cluster", "mine.npy", "-k", 3, "--method", method)
+        _, error = run("cluster", "mine.npy", "-k", 3, "--method", method, "--force")
         found = summary()
         assert (found["n_clusters_asked"], found["n_clusters"]) == (3, 2)
         assert error.count("Note: Only 2 of 3 clusters have samples") == 1
-    run("cluster", "mine.npy", "-k", "auto")
+    run("cluster", "mine.npy", "-k", "auto", "--force")
     assert summary()["n_clusters_asked"] == "auto"
 
 
@@ -308,7 +315,8 @@ def test_more_iterations_can_be_asked_for(samples):
     assert "max_iter" not in error
     assert summary()["iterations"] == 1
     assert "--max-iter 1" in summary()["command"]
-    _, error = run("cluster", "mine.npy", "-k", K, "--method", "spectral", "--max-iter", 9)
+    options = ["--method", "spectral", "--max-iter", 9, "--force"]
+    _, error = run("cluster", "mine.npy", "-k", K, *options)
     assert "--max-iter has no meaning for spectral" in error
     options = ["--methods", "wnmf,spectral", "--max-iter", 1, "--seeds", 1]
     assert "wnmf: WNMF stopped after 1" in run("compare", "mine.npy", "-k", K, *options)[1]
@@ -366,12 +374,12 @@ def test_a_method_with_a_mistake_does_not_stop_the_others(samples, monkeypatch):
 def test_results_of_another_command_are_replaced_with_a_note(samples):
     np.save("mine.npy", samples[0])
     run("cluster", "mine.npy", "-k", K)
-    assert "replaced" not in run("cluster", "mine.npy", "-k", K)[1]
-    _, error = run("cluster", "mine.npy", "-k", K, "--method", "spectral")
+    assert "replaced" not in run("cluster", "mine.npy", "-k", K, "--force")[1]
+    _, error = run("cluster", "mine.npy", "-k", K, "--method", "spectral", "--force")
     assert "The earlier results in mine-clusters were replaced. They came from: klsnmf" in error
     assert not Path("mine-clusters/model.npz").exists()  # it was another method's
     Path("mine-clusters/notes.txt").write_text("mine")
-    run("cluster", "mine.npy", "-k", K)
+    run("cluster", "mine.npy", "-k", K, "--force")
     assert Path("mine-clusters/notes.txt").read_text() == "mine"
 
 
@@ -401,7 +409,7 @@ def runs(monkeypatch):
 def test_a_report_that_fails_leaves_the_labels(samples, runs):
     np.save("mine.npy", samples[0])
     line = ["cluster", "mine.npy", "-k", K, "--method", "kmeans"]
-    for more in ([], ["--quiet"]):
+    for more in ([], ["--quiet", "--force"]):
         shown, error = run(*line, *more, code=1)
         assert error.count("There is no report.html") == 1
         assert "(ZeroDivisionError: by nought). The labels and the other results were" in error
@@ -409,7 +417,7 @@ def test_a_report_that_fails_leaves_the_labels(samples, runs):
         assert len(labels_of("mine-clusters")) == N
         assert summary()["files"] == ["labels.csv", "model.npz", "result.json"]
         assert "by nought" in summary()["messages"][-1]
-    debugged = CliRunner().invoke(klsnmf, [*map(str, line), "--debug"])
+    debugged = CliRunner().invoke(klsnmf, [*map(str, line), "--force", "--debug"])
     assert debugged.exit_code == 1
     assert isinstance(debugged.exception.__cause__, ZeroDivisionError)
 
@@ -438,6 +446,7 @@ def test_warnings_and_notes_are_apart_in_the_report(units, runs):
     ],
 )
 def test_names_that_do_not_exist(arguments, expected):
+    Path("a.csv").touch()
     assert expected in run(*arguments, code=2)[1]
 
 

@@ -18,6 +18,7 @@ from klsnmf.cli.results import (
     OutputError,
     ResultsError,
     finish,
+    require_free,
     require_one_run,
     result_folder,
 )
@@ -51,9 +52,9 @@ def signals_as_usual():
         signal.signal(number, handler)
 
 
-def make(number, force=False):
+def make(number):
     """Results of a run, as fast as can be; the second has no model."""
-    with result_folder(Path("out"), force=force) as aside:
+    with result_folder(Path("out")) as aside:
         for name in ("labels.csv", "report.html", *["model.npz"] * (number != 2)):
             (aside / name).write_text(f"{name} of run {number}")
         finish(aside, {"made_by": MADE_BY, "number": number})
@@ -198,7 +199,7 @@ def test_where_there_are_no_locks(monkeypatch):
 
 
 def test_results_of_the_living_are_left_alone():
-    with result_folder(Path("out"), force=False) as aside:
+    with result_folder(Path("out")) as aside:
         assert in_a_child(make, 1) == 0
         assert aside.exists()
         finish(aside, {"made_by": MADE_BY, "number": 5})
@@ -216,9 +217,10 @@ def test_a_summary_that_is_none(kind):
         Path("out/result.json/a").write_text("mine")
     before = sorted(Path().rglob("*"))
     with pytest.raises(OutputError, match="did not make"):
+        require_free(Path("out"), force=False)
+    require_free(Path("out"), force=True)
+    with pytest.raises(OutputError, match=r"result\.json is there.*earlier results are unchanged"):
         make(1)
-    with pytest.raises(OutputError, match=r"result\.json is there.*What was there before is as it"):
-        make(1, force=True)
     assert sorted(Path().rglob("*")) == before
 
 
@@ -238,7 +240,7 @@ def test_files_of_others_stay_and_so_does_the_folder():
 def test_who_stands_in_the_folder_still_does(monkeypatch):
     make(0)
     monkeypatch.chdir("out")
-    with result_folder(Path("../out"), force=False) as aside:
+    with result_folder(Path("../out")) as aside:
         (aside / "labels.csv").write_text("new")
         finish(aside, {"made_by": MADE_BY, "number": 1})
     assert Path("labels.csv").read_text() == "new"
@@ -291,7 +293,7 @@ def test_results_on_another_file_system(tmp_path):
     place.mkdir()
     try:
         run("cluster", "mine.npy", "-k", 3, "--method", "kmeans", "--out", place)
-        run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", "--out", place)
+        run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", "--force", "--out", place)
         assert json.loads((place / "result.json").read_text())["n_clusters"] == 2
         assert len(list(place.parent.glob(f".{place.name}*"))) == 0
     finally:
@@ -313,7 +315,7 @@ def test_an_error_in_the_middle_of_moving_is_told_as_it_is(monkeypatch):
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OutputError, match="Some of the new results") as told:
         make(1)
-    assert "as it was" not in str(told.value)
+    assert "unchanged" not in str(told.value)
     assert state() == "unfinished"
     monkeypatch.undo()
     os.chdir(os.path.dirname(os.path.abspath("out")))
@@ -366,8 +368,8 @@ def test_signals_in_every_stage(number, code, stage, monkeypatch):
         "write": "klsnmf.cli.results.write_labels",
     }
     monkeypatch.setattr(where[stage], lambda *_, **__: signal.raise_signal(number))
-    _, error = run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", code=code)
-    assert "Interrupted. What was there before is as it was." in error
+    _, error = run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", "--force", code=code)
+    assert "Interrupted. Nothing was written; earlier results are unchanged." in error
     assert sorted(os.listdir()) == ["mine-clusters", "mine.npy"]
     after = {file.name: file.read_bytes() for file in Path("mine-clusters").iterdir()}
     assert after == before
@@ -386,7 +388,7 @@ def test_a_signal_that_comes_too_late(number, code, monkeypatch):
     monkeypatch.setattr(results, "_put_in_place", disturbed)
     _, error = run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", code=code)
     assert "complete by then: they are in mine-clusters" in error
-    assert "as it was" not in error
+    assert "unchanged" not in error
     assert json.loads(Path("mine-clusters/result.json").read_text())["n_clusters"] == 2
     assert sorted(os.listdir()) == ["mine-clusters", "mine.npy"]
 

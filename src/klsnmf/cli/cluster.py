@@ -16,8 +16,8 @@ from . import options
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from ..io.scaling import Scale
     from ..io.table import Table
+    from ..preparation.base import Preparation
     from .fits import Fitted
 
 
@@ -40,12 +40,18 @@ class _Asked:
     @property
     def command(self) -> str:
         """The line that does it again."""
-        data, wanted, scale = self.source.data, self.source.wanted, self.source.scale
-        words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
+        data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
+        parts = [] if data is None else [data, *self.source.more]
+        words = [_path_word(part) for part in parts] or ["--dataset", str(self.source)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        given: list[tuple[str, object]] = [("--columns", text) for text in wanted.columns or []]
+        columns = {"columns": wanted.columns, "exclude": wanted.exclude, "encode": wanted.words}
+        given: list[tuple[str, object]] = [
+            (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
+        ]
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--scale", scale if scale != "none" else None), ("--max-iter", self.max_iter)]
+        given += [("--scale", steps.scale if steps.scale != "none" else None)]
+        given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
+        given += [("--sheet", name) for name in wanted.sheets]
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
@@ -55,8 +61,8 @@ class _Asked:
 
 
 def _path_word(path: Path) -> str:
-    """A path that is not taken for an option."""
-    return f"./{path}" if str(path).startswith("-") else str(path)
+    """A path that is not taken for an option; - alone is the standard input."""
+    return f"./{path}" if str(path).startswith("-") and str(path) != "-" else str(path)
 
 
 def _option(name: str, value: object) -> list[str]:
@@ -86,7 +92,9 @@ def _option(name: str, value: object) -> list[str]:
     type=options.PATH,
     help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
 )
-@click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
+@click.option(
+    "--force", is_flag=True, help="Replace earlier results, or write into a folder of other files."
+)
 @options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
 def cluster(
@@ -104,28 +112,41 @@ def cluster(
 ) -> None:
     """Cluster the samples in DATA.
 
-    DATA is a table (.csv, .tsv, .parquet), an array (.npy, .npz, .mat), a sparse matrix (.npz,
-    .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
-    cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
+    DATA is a table (.csv, .tsv, .csv.gz, .xlsx, .parquet), an array (.npy, .npz, .mat), a sparse
+    matrix (.npz, .mtx), a folder of images, or - for a table from the standard input. Several
+    files of the same columns, or a folder of them, are put below each other. Rows are samples. The
+    results go into a folder: labels.csv (id, cluster, membership strength), model.npz (for klsnmf
+    predict), report.html and result.json.
     """
-    from .results import Placing, earlier, explained, finish, result_folder, write_labels
+    from .results import (
+        Placing,
+        earlier,
+        explained,
+        finish,
+        require_free,
+        result_folder,
+        write_labels,
+    )
     from .working import working
 
     folder = out or _default_folder(source)
     asked = _Asked(source, k, method, seed, max_iter, folder, levels)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
+    before = earlier(folder)
+    # A fit that goes on from a checkpoint makes the results of its own command anew.
+    goes_on = bool(more) and before is not None and before.get("command") == asked.command
+    require_free(folder, force=force or goes_on)
     with working(quiet) as display:
         display.title(f"Reading {source}")
         from .samples import prepared, read
 
         table = read(source)
-        before = earlier(folder)
-        with result_folder(folder, force=force) as aside:
+        with result_folder(folder) as aside:
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, scaling = prepared(table, source)
+            table, preparation = prepared(table, source)
             display.title(f"Clustering {table.name} by {method}")
             fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths")
@@ -139,7 +160,7 @@ def cluster(
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
                     write_labels(file, table.ids, *found_labels, fitted.levels if levels else None)
-                notes += _write_model(fitted.estimator, aside, asked, table, scaling)
+                notes += _write_model(fitted.estimator, aside, asked, table, preparation)
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
@@ -159,11 +180,11 @@ def cluster(
 def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
     """Refuse options that the method can do nothing with."""
     from ..methods import DETAILS
-    from .fits import has_parameter
 
-    if asked.source.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
+    signs = asked.source.steps.signed
+    if signs and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
-            f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
+            f"{signs} makes negative numbers, and {asked.method} takes none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
         )
     if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
@@ -172,33 +193,43 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
             f"--levels are found with -k auto, by these methods: {counting}. Use one of them, or "
             "leave --levels out."
         )
-    if more and not has_parameter(asked.method, "checkpoint"):
+    if more and not _has_checkpoint(asked.method):
         raise click.UsageError(
             f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
             "gls-nmf. Leave it out, or use one of these."
         )
 
 
+def _has_checkpoint(method: str) -> bool:
+    from .fits import has_parameter
+
+    return has_parameter(method, "checkpoint")
+
+
 def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
     """A note if results of another command were in the folder."""
     if before is None or before.get("command") == asked.command:
         return []
-    made = str(before.get("command"))[:300]
-    return [f"The earlier results in {asked.folder} were replaced. They came from: {made}"]
+    from .results import came_from
+
+    return [f"The earlier results in {asked.folder} were replaced. {came_from(before)}"]
 
 
 def _default_folder(source: options.Source) -> Path:
     from ..core.files import ending
+    from ..io.errors import STANDARD_INPUT
 
     if source.data is None:
         return Path(f"{source}-clusters")
+    if source.data == STANDARD_INPUT:
+        return Path("stdin-clusters")
     whole = source.data.resolve()  # so that "." has a name
     name = whole.name if whole.is_dir() else whole.name[: -len(ending(whole)) or None]
     return Path(f"{name}-clusters")
 
 
 def _write_model(
-    estimator: Any, folder: Path, asked: _Asked, table: Table, scaling: Scale | None
+    estimator: Any, folder: Path, asked: _Asked, table: Table, preparation: Preparation
 ) -> list[str]:
     """The model, where it would be of use; else why there is none."""
     from ..io.model_file import can_save, save
@@ -209,12 +240,10 @@ def _write_model(
         estimator,
         folder / "model.npz",
         method=asked.method,
-        n_features=int(table.X.shape[1]),
-        features=None if table.features is None else list(table.features),
         columns=asked.source.wanted.columns,
         id_column=asked.source.wanted.id_column,
         image_shape=None if table.image_shape is None else list(table.image_shape),
-        scale=None if scaling is None else {"mean": scaling.mean, "spread": scaling.spread},
+        preparation=preparation,
     )
     return []
 
@@ -277,7 +306,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "command": asked.command,
         "method": asked.method,
         **size_of(table),
-        "scale": asked.source.scale,
+        "scale": asked.source.steps.scale,
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),

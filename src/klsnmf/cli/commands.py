@@ -33,6 +33,9 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 #: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 130
 
+#: What else is said of an interrupt, unless it came too late to stop anything.
+_UNCHANGED = "Nothing was written; earlier results are unchanged."
+
 #: What an output says that takes no more, and how a command ends then. Results in files have errors
 #: of their own.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -63,7 +66,7 @@ class _ShortErrors(click.Group):
                 sys.stdout.flush()  # before all is said to be well: a disk may be full
                 return result
         except KeyboardInterrupt as error:
-            state = vars(error).get("state", "What was there before is as it was.")
+            state = vars(error).get("state", _UNCHANGED)
             click.echo(f"\n{_with_notes(f'Interrupted. {state}', error)}", err=True)
             code = getattr(error, "exit_code", _INTERRUPTED)
             raise click.exceptions.Exit(code) from None

@@ -47,7 +47,7 @@ def list_sets(data_home: Path | None, as_json: bool) -> None:
 
 
 @data.command(short_help="Tell all about a data set.")
-@click.argument("name")
+@click.argument("name", type=options.DATA_SET)
 @options.data_home
 @options.as_json
 def info(name: str, data_home: Path | None, as_json: bool) -> None:
@@ -65,7 +65,7 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
 
 
 @data.command(short_help="Download data sets from their publishers.")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=options.DATA_SET)
 @click.option("--all", "every", is_flag=True, help="All sets that may be downloaded.")
 @options.data_home
 @options.as_json
@@ -99,7 +99,7 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
 
 
 @data.command(short_help="Check the files of data sets.")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=options.DATA_SET)
 @options.data_home
 @options.as_json
 def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
@@ -114,9 +114,6 @@ def check(names: Sequence[str], data_home: Path | None, as_json: bool) -> None:
 def _sets(names: Sequence[str]) -> list[DataSet]:
     from ..datasets.registry import REGISTRY
 
-    for name in names:
-        if name not in REGISTRY:
-            raise click.UsageError(options.no_such("data set", name, REGISTRY))
     return [REGISTRY[name] for name in dict.fromkeys(names or REGISTRY)]
 
 

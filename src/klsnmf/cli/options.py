@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from ..core.words import meant
+from ..core.words import meant, plural
+from ..io.errors import require_exists
 from ..methods import METHODS
 
 if TYPE_CHECKING:
@@ -42,6 +44,28 @@ class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
         if value not in METHODS:
             self.fail(no_such("method", value, METHODS), param, ctx)
         return value
+
+
+class _DataSet(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A name in the registry of data sets; of one that is not, the nearest is told."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value not in (names := self._names()):
+            self.fail(no_such("data set", value, names), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+    def _names(self) -> list[str]:
+        from ..datasets.registry import REGISTRY
+
+        return list(REGISTRY)
+
+
+DATA_SET = _DataSet()
 
 
 def no_such(kind: str, name: str, names: Iterable[str]) -> str:
@@ -75,6 +99,14 @@ skip_broken = click.option(
     "--skip-broken", is_flag=True, help="Leave out images that cannot be read."
 )
 
+sheets = click.option(
+    *("--sheet", "sheets"),
+    multiple=True,
+    metavar="NAME",
+    help="The sheet of a workbook; several are put below each other. Of an .h5ad file, the layer "
+    "or embedding, such as X_pca. [default: the first sheet; X]",
+)
+
 
 def quiet(text: str) -> Callable[..., Any]:
     """--quiet, with what it does in this command."""
@@ -86,6 +118,22 @@ def columns(text: str) -> Callable[..., Any]:
     return click.option("--columns", multiple=True, metavar="A,B,...", help=text)
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What is to be done to a table before it is clustered."""
+
+    scale: str = "none"
+    missing: str | None = None
+    pca: int | None = None
+
+    @property
+    def signed(self) -> str | None:
+        """The option that makes negative numbers, if there is one."""
+        if self.pca is not None:
+            return f"--pca {self.pca}"
+        return "--scale standard" if self.scale == "standard" else None
+
+
 def id_column(text: str) -> Callable[..., Any]:
     """--id-column, with what it is in this command."""
     return click.option("--id-column", metavar="NAME", help=text)
@@ -93,47 +141,90 @@ def id_column(text: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Source:
-    """What the user gave to be clustered: DATA or --dataset, which columns, on what scale."""
+    """What the user gave to be clustered: DATA or --dataset, which columns, how prepared."""
 
     data: Path | None
     dataset: str | None
     wanted: Choice
-    scale: str
+    steps: Steps
+    more: tuple[Path, ...] = ()  # further parts of DATA
 
     def __str__(self) -> str:
-        return str(self.data or self.dataset)
+        others = f" and {plural(len(self.more), 'other')}" if self.more else ""
+        return f"{self.data or self.dataset}{others}"
 
 
 def source(command: Callable[..., Any]) -> Callable[..., Any]:
     """DATA or --dataset, the columns of a table, and how to take them: a Source."""
 
     @wraps(command)
-    def gathered(data: Path | None, dataset: str | None, scale: str, **others: Any) -> Any:
-        of_choice = ("columns", "id_column", "label_column", "skip_broken")
-        wanted = choice(*(others.pop(name) for name in of_choice))
-        return command(source=Source(data, dataset, wanted, scale), **others)
+    def gathered(data: Sequence[Path], dataset: str | None, **others: Any) -> Any:
+        _require_one(data, dataset)
+        first, *more = data or (None,)
+        of_choice = ("columns", "id_column", "label_column", "skip_broken", "exclude", "encode")
+        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets")))
+        steps = Steps(*(others.pop(field.name) for field in fields(Steps)))
+        return command(source=Source(first, dataset, wanted, steps, tuple(more)), **others)
 
     for decorate in (
         skip_broken,
+        sheets,
         click.option(
             "--scale",
-            type=click.Choice(["none", "standard"]),
+            type=click.Choice(["none", "standard", "log"]),
             default="none",
-            help="standard gives every column of a table mean 0 and variance 1: for columns of "
-            "different units.",
+            help="standard gives every column mean 0 and variance 1, for columns of different "
+            "units; log takes log1p of counts per 10,000, for counts.",
         ),
+        click.option(
+            "--missing",
+            type=click.Choice(["drop-rows", "drop-columns", "median", "knn"]),
+            help="What to do with missing values: leave out the rows or the columns that have "
+            "some, or fill them in with medians or from the nearest samples.",
+        ),
+        click.option(
+            "--pca",
+            type=click.IntRange(min=1),
+            metavar="NUMBER",
+            help="Cluster by so many principal components of the columns.",
+        ),
+        click.option(
+            "--encode",
+            multiple=True,
+            metavar="A,B,...",
+            help="Columns of categories: a column of 0 and 1 for each category.",
+        ),
+        click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns to leave out."),
         click.option(
             "--label-column", metavar="NAME", help="The column with known classes, for scores."
         ),
         id_column("The column with names of samples."),
-        columns("The columns to cluster by. [default: all that hold numbers]"),
-        click.option(
-            "--dataset", metavar="NAME", help="A data set of `klsnmf data list` in place of DATA."
+        columns(
+            "The columns to cluster by: names, or patterns such as 'GENE*'. [default: all that "
+            "hold numbers]"
         ),
-        click.argument("data", required=False, type=PATH),
+        click.option(
+            "--dataset",
+            type=DATA_SET,
+            metavar="NAME",
+            help="A data set of `klsnmf data list` in place of DATA.",
+        ),
+        click.argument("data", nargs=-1, type=PATH),
     ):
         gathered = decorate(gathered)
     return gathered
+
+
+def _require_one(data: Sequence[Path], dataset: str | None) -> None:
+    """Refuse what can be told at once, before anything large is imported."""
+    if data and dataset is not None:
+        raise click.UsageError(
+            f"You gave both DATA, {str(data[0])!r}, and --dataset {dataset}. Give one of them."
+        )
+    for path in data:
+        require_exists(path)
+    if not data and dataset is None:
+        raise click.UsageError("Give DATA, a file or a folder; or --dataset NAME.")
 
 
 def choice(
@@ -141,9 +232,23 @@ def choice(
     id_column: str | None,
     label_column: str | None = None,
     skip_broken: bool = False,
+    exclude: Sequence[str] = (),
+    encode: Sequence[str] = (),
+    sheets: Sequence[str] = (),
 ) -> Choice:
-    """What the options say about columns and images."""
+    """What the options say about columns, sheets and images."""
     from ..io.table import Choice, split_names
 
-    named = [text for text in given if split_names(text)]
-    return Choice(named or None, id_column, label_column, skip_broken=skip_broken)
+    asked = (
+        tuple(text for text in texts if split_names(text)) for texts in (given, exclude, encode)
+    )
+    columns, left_out, words = asked
+    return Choice(
+        columns=columns or None,
+        exclude=left_out,
+        words=words,
+        id_column=id_column,
+        label_column=label_column,
+        sheets=tuple(sheets),
+        skip_broken=skip_broken,
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.words import plural
+from ..io.errors import InputError, ModelError, require_exists
 from ..methods import METHODS
 from . import options
 from .output import printable, show_json, show_lines, show_notes
@@ -29,6 +30,7 @@ _ARRAYS = (".npz", ".mat")
 )
 @options.id_column("The column with names of samples. [default: that of the model]")
 @options.skip_broken
+@options.sheets
 @click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -39,6 +41,7 @@ def predict(
     columns: Sequence[str],
     id_column: str | None,
     skip_broken: bool,
+    sheets: Sequence[str],
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -48,8 +51,11 @@ def predict(
 
     MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
     of the same kind as before. A table needs the columns that the model was made from, by name: in
-    any order, and there may be others. What --scale did to the old samples is done to the new.
+    any order, and there may be others. What was done to prepare the old samples is done to
+    the new.
     """
+    _require_model(model)
+    require_exists(data)
     from .results import write_file, write_labels
     from .working import working
 
@@ -57,9 +63,10 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
+        given = options.choice(columns, id_column, None, skip_broken, sheets=sheets)
+        table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
-        table = _scaled(table, about, model)
+        table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:
         show_notes([*table.messages, *_strangers(strengths)])
@@ -89,20 +96,10 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
 
 
 def _load(model: Path) -> tuple[Any, dict[str, Any]]:
-    from ..io.model_file import ModelError, load
-    from .results import earlier, require_one_run
+    from ..io.model_file import load
+    from .results import require_one_run
 
-    file = model / "model.npz" if model.is_dir() else model
-    if not file.exists():
-        method = (earlier(file.parent) or {}).get("method")
-        if method in METHODS:
-            raise ModelError(
-                f"{file.parent} holds results of {method} without a model: {method} cannot place "
-                "new samples. Cluster with another method, such as kls-nmf or kmeans."
-            )
-        raise ModelError(
-            f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
-        )
+    file = _file_of(model)
     try:
         if model.is_dir():
             require_one_run(model, file.name)
@@ -113,13 +110,37 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
         ) from error
 
 
+def _file_of(model: Path) -> Path:
+    return model / "model.npz" if model.is_dir() else model
+
+
+def _require_model(model: Path) -> None:
+    """Refuse a model that is not there, before anything large is imported."""
+    file = _file_of(model)
+    if file.exists():
+        return
+    if model.is_dir():
+        from .results import earlier
+
+        method = (earlier(model) or {}).get("method")
+        if method in METHODS:
+            raise ModelError(
+                f"{model} holds results of {method} without a model: {method} cannot place new "
+                "samples. Cluster with another method, such as kls-nmf or kmeans."
+            )
+    raise ModelError(
+        f"{file} does not exist. Give the model.npz that klsnmf cluster wrote, or its folder."
+    )
+
+
 def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
     """The new samples, with the columns and the shape that the model knows."""
     from ..io import read
-    from ..io.table import Choice, InputError
+    from ..io.table import Choice
 
-    features, shape = about.get("features"), about.get("image_shape") or ()
-    images = data.is_dir()
+    preparation = about["preparation"]
+    features, shape = preparation.features, about.get("image_shape") or ()
+    images = data.is_dir() and read.folder_kind(data) == "images"
     if images and not shape:
         raise InputError(
             f"{data} is a folder of images, and {model} was not made from images. Give data of "
@@ -127,14 +148,15 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
         )
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
-    named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
+    words, ids = preparation.words, given.id_column or about.get("id_column")
+    named = Choice(columns, words=words, id_column=ids, sheets=given.sheets, exact=exact)
     if images:
         named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
         # Columns of a table have no meaning in a file of arrays.
-        named = Choice(given.columns, given.id_column)
+        named = Choice(given.columns, id_column=given.id_column)
     table = read.read(data, named)
-    found, known = table.X.shape[1], about.get("n_features")
+    found, known = table.X.shape[1], preparation.n_features
     if found != known:
         raise InputError(
             f"{data} has {found} features, and {model} was made from {known}. Give samples that "
@@ -143,33 +165,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     return table
 
 
-def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
-    """The samples on the scale that the model was made on."""
-    from scipy import sparse
-
-    from ..io.model_file import ModelError
-    from ..io.scaling import stored
-    from ..io.table import InputError
-
-    if about.get("scale") is None:
-        return table
-    if sparse.issparse(table.X):
-        raise InputError(
-            f"{table.name} is sparse, and {model} was made with --scale standard, from a dense "
-            "table. Give a dense table."
-        )
-    try:
-        scale = stored(about["scale"], table.X.shape[1])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(
-            f"{model} is damaged: its scale is not one. Make it again with klsnmf cluster."
-        ) from error
-    return scale.apply(table)
-
-
 def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
     from ..estimators.strengths import assign
-    from ..io.model_file import ModelError
 
     table.require_numbers(gaps=estimator.__sklearn_tags__().input_tags.allow_nan)
     try:

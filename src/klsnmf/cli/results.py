@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +32,9 @@ _RESULTS = ("labels.csv", "model.npz", "report.html")
 #: The longest summary that is read, in bytes: names of columns are the most of it.
 _LONGEST_SUMMARY = 2**26
 
+#: The most letters of an earlier command that are told.
+_TOLD = 300
+
 #: Seconds that a run waits for others that put their results beside its own.
 _PATIENCE = 60.0
 
@@ -48,13 +52,12 @@ class OutputError(RuntimeError):
 
 
 @contextmanager
-def result_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+def result_folder(folder: Path) -> Iterator[Path]:
     """A new folder to write results into; when all is well they are in ``folder``, all at once.
 
-    The last of them is the summary, by ``finish``.
-    If anything fails, nothing is left of it, and ``folder`` is as it was.
+    What is in ``folder`` is replaced: ask ``require_free`` first. The last of the results is the
+    summary, by ``finish``. If anything fails, nothing is left of it, and ``folder`` is as it was.
     """
-    _require_ours(folder, force)
     real = Path(os.path.realpath(folder))
     with explained(folder):
         real.parent.mkdir(parents=True, exist_ok=True)
@@ -219,23 +222,45 @@ def explained(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"The results could not be written to {place}: {error.strerror or error}. What was "
-            "there before is as it was. Make room or get permission there, or name another place "
-            "with --out."
+            f"The results could not be written to {place}: {error.strerror or error}. Make room "
+            "or get permission there, or choose another place with --out. Nothing was written; "
+            "earlier results are unchanged."
         ) from error
 
 
-def _require_ours(folder: Path, force: bool) -> None:
-    """Refuse a folder with files of others, unless forced."""
-    if folder.is_dir():
-        if force or earlier(folder) is not None or not any(folder.iterdir()):
-            return
+def require_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder with earlier results, or with files of others, unless forced."""
+    if not folder.is_dir():
+        if folder.exists() or folder.is_symlink():
+            raise OutputError(f"{folder} is not a folder. Use another name with --out.")
+        return
+    before = earlier(folder)
+    unfinished = before is not None and before.get("unfinished")
+    if force or unfinished or not any(folder.iterdir()):
+        return
+    if before is not None:
         raise OutputError(
-            f"{folder} exists and holds files that klsnmf did not make. Name another folder with "
-            "--out, or use --force to write into it; files of the same names are replaced then."
+            f"{folder} already holds results. Use another folder, --out {free_name(folder)}, or "
+            f"replace them with --force. {came_from(before)}"
         )
-    if folder.exists() or folder.is_symlink():
-        raise OutputError(f"{folder} is not a folder. Name another one with --out.")
+    raise OutputError(
+        f"{folder} exists and holds files that klsnmf did not make. Use another folder, --out "
+        f"{free_name(folder)}, or write into this one with --force; files of the same names are "
+        "replaced then."
+    )
+
+
+def came_from(before: Mapping[str, Any]) -> str:
+    """The command that made earlier results, in a sentence."""
+    return f"They came from: {str(before.get('command', 'an unknown command'))[:_TOLD]}"
+
+
+def free_name(path: Path) -> Path:
+    """A name beside this one that nothing has: digits-clusters-2, digits-clusters-3, ..."""
+    ending = path.suffix if path.is_file() else ""
+    name = path.name.removesuffix(ending)
+    names = (path.with_name(f"{name}-{number}{ending}") for number in count(2))
+    return next(each for each in names if not os.path.lexists(each))
 
 
 def earlier(folder: Path) -> dict[str, Any] | None:
@@ -270,7 +295,8 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
     """One file of results, all at once."""
     if path.exists() and not force:
         raise OutputError(
-            f"{path} exists. Name another file with --out, or use --force to replace it."
+            f"{path} already exists. Use another name, --out {free_name(path)}, or replace it with "
+            "--force."
         )
     with explained(path):
         write_whole(path, text.encode())

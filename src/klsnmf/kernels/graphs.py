@@ -11,14 +11,15 @@ from scipy.sparse import csgraph, issparse
 
 from ..core.arithmetic import row_lengths
 from ..core.arrays import namespace
-from ..core.types import Matrix
+from ..core.types import Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
-from .search import nearest_others
+from .pieces import joined
+from .search import Search, search_among
 from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
@@ -59,14 +60,16 @@ class Numbers:
         return max(self.usual, *self.more, 0)
 
 
-def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
+def numbers_of_neighbors(
+    X: Matrix, k: int, noisy: float = NOISY, search: Search | None = None
+) -> Numbers:
     """As many as the samples ask for.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
-    around = neighborhood(X, usual)
+    around = neighborhood(X, usual, search)
     if around.noise > noisy:
         return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
     if n > _MOST_COMPARED:
@@ -95,14 +98,14 @@ class Neighborhood:
     dimension: float
 
 
-def neighborhood(X: Matrix, q: int) -> Neighborhood:
+def neighborhood(X: Matrix, q: int, search: Search | None = None) -> Neighborhood:
     """Of q neighbours, the median over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
     anyone = 2 * variance(X)
     if n < 3 or not anyone > 0:
         return Neighborhood(0.0, 0.0)
-    _, d2 = nearest_others(X, some, min(max(q, 2), n - 1))
+    _, d2 = (search or search_among(X))(some, min(max(q, 2), n - 1))
     logarithms = np.log(np.maximum(d2, _SAME * anyone)) / 2
     growth = float(np.median(logarithms[:, -1] - logarithms[:, :-1].mean(axis=1)))
     noise = float(np.median(d2[:, -1])) / anyone
@@ -116,12 +119,17 @@ class NeighborGraph:
     q: int
     K: Gram
     kernel: LinkedKernel
+    X: Matrix
+
+    @cached_property
+    def piece(self) -> Labels:  # (n,)
+        """The separate piece that each sample is in."""
+        return np.asarray(csgraph.connected_components(self.K.entries(), directed=False)[1])
 
     @cached_property
     def pieces(self) -> int:
         """The separate pieces of more than q samples: a few samples far from all are none."""
-        _, piece = csgraph.connected_components(self.K.entries(), directed=False)
-        return int((np.bincount(piece) > self.q).sum())
+        return int((np.bincount(self.piece) > self.q).sum())
 
 
 @dataclass(frozen=True)
@@ -139,14 +147,20 @@ class NeighborGraphs:
     def graph(self, q: int) -> NeighborGraph:
         if self.known is not None and self.known[0].q == q:
             return self.known[0]
-        return NeighborGraph(q, *_linked(*self.fit(q)))
+        K, fitted = self.fit(q)
+        return NeighborGraph(q, *_linked(K, fitted), fitted.X)
 
     @stage("eigenvectors")
     def walk(self, graph: NeighborGraph) -> Walk:
+        """The walk on a graph; where pieces are more than clusters, those that are near are one."""
         # The eigenvectors for more clusters serve fewer too.
         if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
-            return Walk(self.known[1].spectrum, self.k)
-        return walk_on(graph.K, self.k)
+            walk = Walk(self.known[1].spectrum, self.k)
+        else:
+            walk = walk_on(graph.K, self.k)
+        if graph.pieces <= self.k:
+            return walk
+        return walk.joined(graph.piece, joined(graph.X, graph.piece, self.k))
 
     def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:
         """K after diffusion, where the samples are."""

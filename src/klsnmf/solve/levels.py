@@ -26,12 +26,13 @@ from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
 from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
+from ..kernels.pieces import joined
 from .choose import RULE, Answer, weighed
 from .perron import settled
 
 #: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
 #: at least so many samples on average.
-_FIRST = 40
+MOST_AT_FIRST = 40
 _FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
@@ -146,7 +147,8 @@ def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), 
     """Coarser levels of separate clusters, by the distances of their means.
 
     A level is there if the clusters that are joined next are much farther apart than those that
-    were joined last. A walk takes a time that goes with the square of the distance.
+    were joined last. A walk takes a time that goes with the square of the distance. And a fit with
+    as many clusters must join the same ones, by the distances of their nearest samples.
     """
     if k < 3:
         return []
@@ -160,8 +162,10 @@ def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), 
         if next_one > _FARTHER * last:
             time = 2 * float(np.log(next_one / max(last, np.finfo(float).tiny)))
             score = float(np.sqrt(time) * (c - 1) ** 0.75)
-            joined = numbered(fcluster(links, c, "maxclust")[labels])
-            found.append(Level(c, joined, score, time, 1.0, 1.0, 0.0, joined=True))
+            groups = joined(X, labels, c)
+            if adjusted_rand_score(fcluster(links, c, "maxclust")[labels], groups) == 1:
+                level = Level(c, numbered(groups), score, time, 1.0, 1.0, 0.0, joined=True)
+                found.append(level)
     return found
 
 
@@ -199,7 +203,7 @@ def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
     """The evidence in a graph of q neighbours, or in another kernel matrix."""
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(_FIRST if n <= _FEW else _FIRST // 2, limit)
+    most = min(MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
@@ -273,8 +277,8 @@ def persistence_of(values: Array, n: int) -> Array:  # (m,) -> (m - 1,)
 
 def worth_a_look(persistence: Array) -> list[int]:
     """Numbers from 2 up; of many clusters only the most persistent of every few numbers."""
-    numbers = list(range(2, min(_FIRST, len(persistence)) + 1))
-    for begin in range(_FIRST, len(persistence), _EVERY):
+    numbers = list(range(2, min(MOST_AT_FIRST, len(persistence)) + 1))
+    for begin in range(MOST_AT_FIRST, len(persistence), _EVERY):
         numbers.append(begin + 1 + int(persistence[begin : begin + _EVERY].argmax()))
     return numbers
 
