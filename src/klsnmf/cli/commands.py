@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from typing import Any
 
 import click
@@ -60,6 +61,8 @@ class _ShortErrors(click.Group):
     """A group that tells an error in one paragraph, without a traceback unless asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if ctx.obj is None:
+            ctx.obj = time.monotonic()  # when the command began
         try:
             with stoppable():
                 result = super().invoke(ctx)
