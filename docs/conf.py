@@ -28,8 +28,9 @@ extensions = [
     "data_sets",
     "sizes",
 ]
-exclude_patterns = ["_build", "results", "templates"]
+exclude_patterns = ["_build", "results", "templates", "**sg_execution_times.rst"]
 templates_path = ["templates"]  # for the page of each class
+suppress_warnings = ["myst.header"]  # what pages include begins below their own title
 source_suffix = {".rst": "restructuredtext"}  # the Markdown of the results is included by pages
 
 # The docstrings follow numpydoc and already name the types.
@@ -49,7 +50,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "image_srcset": ["2x"],
-    "min_reported_time": 1,
+    "write_computation_times": False,  # that page would load a style sheet from elsewhere
 }
 
 # MathJax is copied into the pages from an installed package, so that formulas need no network. This

@@ -788,6 +788,24 @@ FAULTS = [
         "test_two_levels_are_both_there_and_nested",
     ),
     Fault(
+        "pieces: the graph alone says which belong together",
+        "if graph.pieces <= self.k:",
+        "if True:",
+        "test_a_fit_with_fewer_clusters_than_pieces_joins_those_that_are_near",
+    ),
+    Fault(
+        "pieces: how large they are does not count",
+        "d2 * (sizes[:, None] * sizes / (sizes[:, None] + sizes))",
+        "d2 * 1.0",
+        "test_pieces_are_joined_as_written_slowly",
+    ),
+    Fault(
+        "pieces: a few outliers stay a cluster",
+        "_LARGER * sizes[order] >= sizes[order[k - 1]]",
+        "sizes[order] >= 0",
+        "test_a_few_samples_far_from_all_are_no_cluster",
+    ),
+    Fault(
         "levels: separate pieces break where there are fewer neighbours",
         "or usual.evidence.chosen == 1 or usual.separate",
         "or usual.evidence.chosen == 1",

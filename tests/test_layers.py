@@ -14,18 +14,19 @@ PLAN = {
     "solve": "models kernels grams core",
     "estimators": "solve models kernels grams core",
     "io": "core",
+    "preparation": "io core",
     "datasets": "io core",
     "metrics": "core",
     "report": "core metrics methods",
     "experiments": "estimators datasets metrics methods io core",
-    "cli": "experiments report datasets io estimators kernels metrics methods core",
+    "cli": "experiments report datasets preparation io estimators kernels metrics methods core",
     "__main__": "cli",
 }
 
 #: Modules with more freedom than their folder, and what it is.
 EXCEPTIONS = {
     # Files hold fitted estimators, part by part.
-    "io.model_file": "estimators solve models kernels grams methods",
+    "io.model_file": "estimators solve models kernels grams methods preparation",
     # How sure a sample is of its cluster, and what a fit notes, in data.
     "report.run": "estimators.strengths",
     "report.page": "estimators.strengths",

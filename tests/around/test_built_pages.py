@@ -1,6 +1,7 @@
 """The built documentation in a real browser, with the network off. ``make docs`` runs this."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_formulas_are_drawn_without_a_network(opened, name):
     assert formulas > 0
     assert page.locator(".math mjx-container svg").count() == formulas
     assert page.locator("[data-mjx-error], mjx-merror").count() == 0
+
+
+def test_no_page_loads_anything_from_elsewhere():
+    loads = re.compile(
+        r"<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=[\"'](?:https?:)?//[^>]*>"
+    )
+    found = {}
+    for path in sorted(PAGES.rglob("*.html")):
+        tags = [
+            tag for tag in loads.findall(path.read_text(encoding="utf-8")) if 'rel="can' not in tag
+        ]
+        if tags:
+            found[path.name] = tags
+    assert not found
 
 
 def test_every_route_of_the_home_page_leads_somewhere(opened):

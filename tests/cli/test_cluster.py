@@ -315,7 +315,7 @@ def test_a_method_that_cannot_does_not_stop_the_others(samples):
         ["cluster", "mine.npy", "--seed", "-1"],
         ["cluster", "--dataset", "digits", "--columns", "a"],
         ["cluster", "--dataset", "mnist"],
-        ["cluster", "mine.npy", "--scale", "log"],
+        ["cluster", "mine.npy", "--scale", "root"],
         ["cluster", "mine.npy", "--scale", "standard", "--method", "gnmf"],
         ["cluster", "mine.npy", "--max-iter", "0"],
         ["predict", "model.npz"],

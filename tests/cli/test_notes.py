@@ -12,10 +12,11 @@ from scipy import sparse
 
 from klsnmf.cli.commands import klsnmf
 from klsnmf.io import model_file
-from klsnmf.io.roles import remarks
-from klsnmf.io.scaling import standard, uneven
 from klsnmf.io.table import InputError, Table
 from klsnmf.metrics import accuracy
+from klsnmf.preparation.look import uneven
+from klsnmf.preparation.numbers import fit_standard
+from klsnmf.preparation.roles import remarks
 from klsnmf.report.findings import findings
 
 from ..command_runs import labels_of, names, rows_of, run, words, write_csv
@@ -94,9 +95,12 @@ def test_a_scale_from_a_stranger_is_checked(scale, samples):
     np.save("mine.npy", X)
     run("cluster", "mine.npy", "-k", K, "--method", "kmeans")
     estimator, about = model_file.load("mine-clusters/model.npz")
+    about["preparation"] = None  # as in files of klsnmf 0.1
+    model_file.save(estimator, "old.npz", **about)
+    run("predict", "old.npz", "mine.npy")
     model_file.save(estimator, "bad.npz", **about | {"scale": scale})
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is damaged" in error
+    assert "bad.npz is no model that this klsnmf reads" in error
 
 
 def test_what_cannot_be_scaled(samples):
@@ -121,7 +125,7 @@ def test_standard_columns_have_mean_0_and_variance_1(units):
     X, _ = units
     X[3, 2] = np.nan
     X[:, 4] = 1e9
-    scaled = standard(table(X)).apply(table(X)).X
+    scaled = fit_standard(table(X)).apply(table(X)).X
     np.testing.assert_allclose(np.nanmean(scaled, axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(np.nanstd(scaled, axis=0), [1, 1, 1, 1, 0, 1, 1], atol=1e-9)
     assert np.isnan(scaled[3, 2])

@@ -62,7 +62,9 @@ def test_what_is_saved_comes_back(name, storage):
     model = METHODS[name](n_clusters=3, random_state=0).fit(storage(X))
     save(model, "model.npz", columns=["a", "b"], shape=(2, 3), none=None)
     found, about = load("model.npz")
+    preparation = about.pop("preparation")
     assert about == {"columns": ["a", "b"], "shape": (2, 3), "none": None}
+    assert (preparation.n_features, preparation.steps) == (X.shape[1], ())
     assert found.get_params() == model.get_params()
     state = {name: value for name, value in vars(model).items() if name != "_n_threads"}
     assert set(vars(found)) == set(vars(model))

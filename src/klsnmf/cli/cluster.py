@@ -17,8 +17,8 @@ from .estimate import parts_of_clustering
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from ..io.scaling import Scale
     from ..io.table import Table
+    from ..preparation.base import Preparation
     from .fits import Fitted
 
 
@@ -41,12 +41,16 @@ class _Asked:
     @property
     def command(self) -> str:
         """The line that does it again."""
-        data, wanted, scale = self.source.data, self.source.wanted, self.source.scale
+        data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
         words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        given: list[tuple[str, object]] = [("--columns", text) for text in wanted.columns or []]
+        columns = {"columns": wanted.columns, "exclude": wanted.exclude, "encode": wanted.words}
+        given: list[tuple[str, object]] = [
+            (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
+        ]
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--scale", scale if scale != "none" else None), ("--max-iter", self.max_iter)]
+        given += [("--scale", steps.scale if steps.scale != "none" else None)]
+        given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
@@ -139,7 +143,7 @@ def cluster(
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, scaling = prepared(table, source)
+            table, preparation = prepared(table, source)
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
@@ -154,7 +158,7 @@ def cluster(
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
                     write_labels(file, table.ids, *found_labels, fitted.levels if levels else None)
-                notes += _write_model(fitted.estimator, aside, asked, table, scaling)
+                notes += _write_model(fitted.estimator, aside, asked, table, preparation)
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
@@ -176,9 +180,10 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
     """Refuse options that the method can do nothing with."""
     from ..methods import DETAILS
 
-    if asked.source.scale == "standard" and "signed" not in DETAILS[asked.method].accepts:
+    signs = asked.source.steps.signed
+    if signs and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
-            f"--scale standard makes negative numbers, and {asked.method} takes none. Leave it "
+            f"{signs} makes negative numbers, and {asked.method} takes none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
         )
     if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
@@ -220,7 +225,7 @@ def _default_folder(source: options.Source) -> Path:
 
 
 def _write_model(
-    estimator: Any, folder: Path, asked: _Asked, table: Table, scaling: Scale | None
+    estimator: Any, folder: Path, asked: _Asked, table: Table, preparation: Preparation
 ) -> list[str]:
     """The model, where it would be of use; else why there is none."""
     from ..io.model_file import can_save, save
@@ -231,12 +236,10 @@ def _write_model(
         estimator,
         folder / "model.npz",
         method=asked.method,
-        n_features=int(table.X.shape[1]),
-        features=None if table.features is None else list(table.features),
         columns=asked.source.wanted.columns,
         id_column=asked.source.wanted.id_column,
         image_shape=None if table.image_shape is None else list(table.image_shape),
-        scale=None if scaling is None else {"mean": scaling.mean, "spread": scaling.spread},
+        preparation=preparation,
     )
     return []
 
@@ -299,7 +302,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "command": asked.command,
         "method": asked.method,
         **size_of(table),
-        "scale": asked.source.scale,
+        "scale": asked.source.steps.scale,
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +110,22 @@ def columns(text: str) -> Callable[..., Any]:
     return click.option("--columns", multiple=True, metavar="A,B,...", help=text)
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What is to be done to a table before it is clustered."""
+
+    scale: str = "none"
+    missing: str | None = None
+    pca: int | None = None
+
+    @property
+    def signed(self) -> str | None:
+        """The option that makes negative numbers, if there is one."""
+        if self.pca is not None:
+            return f"--pca {self.pca}"
+        return "--scale standard" if self.scale == "standard" else None
+
+
 def id_column(text: str) -> Callable[..., Any]:
     """--id-column, with what it is in this command."""
     return click.option("--id-column", metavar="NAME", help=text)
@@ -117,12 +133,12 @@ def id_column(text: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Source:
-    """What the user gave to be clustered: DATA or --dataset, which columns, on what scale."""
+    """What the user gave to be clustered: DATA or --dataset, which columns, how prepared."""
 
     data: Path | None
     dataset: str | None
     wanted: Choice
-    scale: str
+    steps: Steps
 
     def __str__(self) -> str:
         return str(self.data or self.dataset)
@@ -132,26 +148,49 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
     """DATA or --dataset, the columns of a table, and how to take them: a Source."""
 
     @wraps(command)
-    def gathered(data: Path | None, dataset: str | None, scale: str, **others: Any) -> Any:
+    def gathered(data: Path | None, dataset: str | None, **others: Any) -> Any:
         _require_one(data, dataset)
-        of_choice = ("columns", "id_column", "label_column", "skip_broken")
+        of_choice = ("columns", "id_column", "label_column", "skip_broken", "exclude", "encode")
         wanted = choice(*(others.pop(name) for name in of_choice))
-        return command(source=Source(data, dataset, wanted, scale), **others)
+        steps = Steps(*(others.pop(field.name) for field in fields(Steps)))
+        return command(source=Source(data, dataset, wanted, steps), **others)
 
     for decorate in (
         skip_broken,
         click.option(
             "--scale",
-            type=click.Choice(["none", "standard"]),
+            type=click.Choice(["none", "standard", "log"]),
             default="none",
-            help="standard gives every column of a table mean 0 and variance 1: for columns of "
-            "different units.",
+            help="standard gives every column mean 0 and variance 1, for columns of different "
+            "units; log takes log1p of counts per 10,000, for counts.",
         ),
+        click.option(
+            "--missing",
+            type=click.Choice(["drop-rows", "drop-columns", "median", "knn"]),
+            help="What to do with missing values: leave out the rows or the columns that have "
+            "some, or fill them in with medians or from the nearest samples.",
+        ),
+        click.option(
+            "--pca",
+            type=click.IntRange(min=1),
+            metavar="NUMBER",
+            help="Cluster by so many principal components of the columns.",
+        ),
+        click.option(
+            "--encode",
+            multiple=True,
+            metavar="A,B,...",
+            help="Columns of categories: a column of 0 and 1 for each category.",
+        ),
+        click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns to leave out."),
         click.option(
             "--label-column", metavar="NAME", help="The column with known classes, for scores."
         ),
         id_column("The column with names of samples."),
-        columns("The columns to cluster by. [default: all that hold numbers]"),
+        columns(
+            "The columns to cluster by: names, or patterns such as 'GENE*'. [default: all that "
+            "hold numbers]"
+        ),
         click.option(
             "--dataset",
             type=DATA_SET,
@@ -181,9 +220,21 @@ def choice(
     id_column: str | None,
     label_column: str | None = None,
     skip_broken: bool = False,
+    exclude: Sequence[str] = (),
+    encode: Sequence[str] = (),
 ) -> Choice:
     """What the options say about columns and images."""
     from ..io.table import Choice, split_names
 
-    named = [text for text in given if split_names(text)]
-    return Choice(named or None, id_column, label_column, skip_broken=skip_broken)
+    asked = (
+        tuple(text for text in texts if split_names(text)) for texts in (given, exclude, encode)
+    )
+    columns, left_out, words = asked
+    return Choice(
+        columns=columns or None,
+        exclude=left_out,
+        words=words,
+        id_column=id_column,
+        label_column=label_column,
+        skip_broken=skip_broken,
+    )

@@ -50,7 +50,8 @@ def predict(
 
     MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
     of the same kind as before. A table needs the columns that the model was made from, by name: in
-    any order, and there may be others. What --scale did to the old samples is done to the new.
+    any order, and there may be others. What was done to prepare the old samples is done to
+    the new.
     """
     _require_model(model)
     require_exists(data)
@@ -64,7 +65,7 @@ def predict(
         table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
-        table = _scaled(table, about, model)
+        table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:
         show_notes([*table.messages, *_strangers(strengths)])
@@ -136,7 +137,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     from ..io import read
     from ..io.table import Choice
 
-    features, shape = about.get("features"), about.get("image_shape") or ()
+    preparation = about["preparation"]
+    features, shape = preparation.features, about.get("image_shape") or ()
     images = data.is_dir()
     if images and not shape:
         raise InputError(
@@ -145,42 +147,21 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
         )
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
-    named = Choice(columns, given.id_column or about.get("id_column"), exact=exact)
+    words, ids = preparation.words, given.id_column or about.get("id_column")
+    named = Choice(columns, words=words, id_column=ids, exact=exact)
     if images:
         named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
         # Columns of a table have no meaning in a file of arrays.
-        named = Choice(given.columns, given.id_column)
+        named = Choice(given.columns, id_column=given.id_column)
     table = read.read(data, named)
-    found, known = table.X.shape[1], about.get("n_features")
+    found, known = table.X.shape[1], preparation.n_features
     if found != known:
         raise InputError(
             f"{data} has {found} features, and {model} was made from {known}. Give samples that "
             "are described in the same way."
         )
     return table
-
-
-def _scaled(table: Table, about: dict[str, Any], model: Path) -> Table:
-    """The samples on the scale that the model was made on."""
-    from scipy import sparse
-
-    from ..io.scaling import stored
-
-    if about.get("scale") is None:
-        return table
-    if sparse.issparse(table.X):
-        raise InputError(
-            f"{table.name} is sparse, and {model} was made with --scale standard, from a dense "
-            "table. Give a dense table."
-        )
-    try:
-        scale = stored(about["scale"], table.X.shape[1])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(
-            f"{model} is damaged: its scale is not one. Make it again with klsnmf cluster."
-        ) from error
-    return scale.apply(table)
 
 
 def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:

@@ -12,11 +12,14 @@ from scipy import sparse
 from ..core.words import listed, plural
 from ..datasets.store import DatasetError, load
 from ..io import read as files
-from ..io.roles import remarks
-from ..io.scaling import Scale, standard, uneven
-from ..io.table import Counted, InputError, Table, classes, numbers
+from ..io.table import Choice, Counted, InputError, Table, classes, numbers
 from ..methods import DETAILS
 from ..metrics import scores
+from ..preparation.base import Preparation
+from ..preparation.gaps import WAYS
+from ..preparation.look import uneven
+from ..preparation.plan import fitted
+from ..preparation.roles import remarks
 from .options import Source
 
 #: Columns named in a line.
@@ -28,7 +31,7 @@ def read(source: Source) -> Table:
     data, dataset, wanted = source.data, str(source.dataset), source.wanted
     if data is not None:
         return files.read(data, wanted)
-    if wanted.columns or wanted.id_column or wanted.label_column:
+    if wanted != Choice(skip_broken=wanted.skip_broken):
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
     try:
         found = load(dataset)
@@ -38,20 +41,22 @@ def read(source: Source) -> Table:
     return Table(dataset, X, Counted(len(X)), target=y, image_shape=found.image_shape)
 
 
-def prepared(table: Table, source: Source) -> tuple[Table, Scale | None]:
-    """The table on the scale asked for, with remarks on its columns, and that scale."""
+def prepared(table: Table, source: Source) -> tuple[Table, Preparation]:
+    """The table after the steps asked for, with remarks on its columns; and these steps."""
     notes = [*table.messages, *(remarks(table) if source.wanted.columns is None else [])]
-    warnings, found = list(table.warnings), None
-    if source.scale == "standard":
-        found = standard(table)
-        table = found.apply(table)
-        notes.append(
+    asked = source.steps
+    warnings = list(table.warnings)
+    if asked.scale == "none" and (note := uneven(table)):
+        warnings.append(note)
+    table = replace(table, messages=notes, warnings=warnings)
+    table, found = fitted(table, scale=asked.scale, missing=asked.missing, pca=asked.pca)
+    if asked.scale == "standard":
+        told = (
             "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
             "negative now."
         )
-    elif note := uneven(table):
-        warnings.append(note)
-    return replace(table, messages=notes, warnings=warnings), found
+        table = replace(table, messages=[*table.messages, told])
+    return table, found
 
 
 def size_of(table: Table) -> dict[str, Any]:
@@ -91,10 +96,11 @@ def refusal(method: str, table: Table) -> str | None:
 
 
 def last_resort(table: Table, option: str) -> str:
-    """What to try with gaps that can neither be filled in nor left out."""
+    """The options that gaps can be filled in or left out with, and what to try if none will do."""
+    ways = f"The command does it for you: --missing {', '.join(WAYS[:-1])} or {WAYS[-1]}."
     if refusal("wnmf", table):
-        return ""
-    return f"If neither will do: {option} wnmf takes gaps as they are, with -k NUMBER."
+        return ways
+    return f"{ways} If none will do: {option} wnmf takes gaps as they are, with -k NUMBER."
 
 
 def require_samples(k: int | str, table: Table, spare: int = 0) -> None:

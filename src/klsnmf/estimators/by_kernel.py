@@ -524,7 +524,7 @@ def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
 
 
 def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:
-    doubts = doubts_of(walk, to_host(labels))
+    doubts = doubts_of(walk.as_the_graph_is(), to_host(labels))
     return (InDoubt(doubts, walk.k),) if doubts else ()
 
 

@@ -198,6 +198,25 @@ class Spectrum:
         U = self.U.T[:, order].T
         return Spectrum(U, self.values, self.degrees[order], self.left_out[:, order])
 
+    def joined(self, piece: Array, group: Array) -> Spectrum:  # (n,), (n,)
+        """As if all pieces of a group were one: a walk that leaves a sample may go on in any.
+
+        Of the eigenvectors of eigenvalue 1, one for each separate piece, those that tell pieces of
+        one group apart are left out: a walk forgets them at once. All others stay.
+        """
+        pieces, groups = (_Parts.of(each, self.degrees) for each in (piece, group))
+        inside = pieces.projected(self.U)
+        others = self.U - inside
+        lengths = np.sqrt(row_lengths(others.T))
+        kept = lengths > 0.5  # an eigenvector is inside, or it is not
+        unseen = np.maximum(np.square(pieces.vector) - row_lengths(inside), 0)
+        return Spectrum(
+            np.hstack([groups.dense(), others[:, kept] / lengths[kept]]).astype(self.U.dtype),
+            np.concatenate([np.ones(groups.count), self.values[kept]]),
+            self.degrees,
+            np.maximum(self.left_out - unseen.astype(self.left_out.dtype), 0),
+        )
+
     def trace(self, steps: float) -> float:
         """tr(S^t): the directions in which samples still differ after t steps."""
         return float((self.values**steps).sum() + self.rest(steps).sum(dtype=np.float64))
@@ -208,6 +227,34 @@ class Spectrum:
         c = inverse_root(np.square(self.U) @ (self.values**steps).astype(dtype) + beyond)
         faded = float(beyond.sum() / max(float(self.left_out[0].sum()), np.finfo(dtype).tiny))
         return SpectralDiffusion(self.U, self.values, self.degrees, steps, c, faded, even)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of the samples that no walk leaves, each with its eigenvector of eigenvalue 1."""
+
+    part: Array  # (n,), numbered from 0
+    vector: Array  # (n,), all eigenvectors side by side: each is zero outside of its part
+
+    @classmethod
+    def of(cls, part: Array, degrees: Array) -> _Parts:
+        whole = np.bincount(part, weights=degrees)[part]
+        return cls(part, np.sqrt(degrees / np.where(whole > 0, whole, 1)))
+
+    @property
+    def count(self) -> int:
+        return int(self.part.max()) + 1
+
+    def dense(self) -> Array:  # (n, count)
+        vectors = np.zeros((len(self.part), self.count))
+        vectors[np.arange(len(self.part)), self.part] = self.vector
+        return vectors
+
+    def projected(self, V: Array) -> Array:  # (n, m) -> (n, m)
+        """What V has along the eigenvectors."""
+        n = len(self.part)
+        columns = sparse.csr_array((self.vector, self.part, np.arange(n + 1)))
+        return np.asarray(columns @ (columns.T @ V))
 
 
 def how_many_vectors(n: int, k: int) -> int:
@@ -287,10 +334,9 @@ def _piece_vectors(S: sparse.csr_array, degrees: Array, m: int) -> Array:  # (n,
     column = np.full(count, -1)
     column[largest] = np.arange(len(largest))
     rows = np.flatnonzero(column[piece] >= 0)
-    root = np.sqrt(degrees)
     vectors = np.zeros((len(piece), len(largest)), S.dtype)
-    vectors[rows, column[piece[rows]]] = root[rows]
-    return vectors / np.sqrt(np.square(vectors).sum(axis=0))
+    vectors[rows, column[piece[rows]]] = _Parts.of(piece, degrees).vector[rows]
+    return vectors
 
 
 def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)

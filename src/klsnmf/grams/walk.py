@@ -56,6 +56,15 @@ class Walk:
 
     spectrum: Spectrum
     k: int
+    unjoined: Spectrum | None = None  # before separate pieces were joined, if any were
+
+    def joined(self, piece: Labels, group: Labels) -> Walk:  # (n,), (n,)
+        """A walk to which separate pieces of the same group are one."""
+        return Walk(self.spectrum.joined(piece, group), self.k, self.spectrum)
+
+    def as_the_graph_is(self) -> Walk:
+        """The walk that knows separate pieces."""
+        return self if self.unjoined is None else Walk(self.unjoined, self.k)
 
     @cached_property
     def time(self) -> float:

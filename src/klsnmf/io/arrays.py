@@ -17,7 +17,7 @@ from ..core.arithmetic import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market
-from .table import Choice, Counted, InputError, Table, chosen_names, classes, numbers, place_of
+from .table import Choice, Counted, InputError, Table, classes, numbers, place_of, split_all
 
 #: Names that arrays of samples, of classes and of names usually have.
 _SAMPLES = ("X", "x", "data")
@@ -60,10 +60,19 @@ def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> 
             f"{path} is one array without names, so that --columns, --id-column and --label-column "
             "have no meaning for it. Leave them out, or save a table."
         )
-    return _table(path, {name: make()}, Choice())
+    return _table(path, {name: make()}, choice)
+
+
+def _refuse_column_names(path: Path, choice: Choice) -> None:
+    if choice.exclude or choice.words:
+        raise InputError(
+            f"The columns of {path} have no names, so that --exclude and --encode have no meaning "
+            "for it. Leave them out, or save a table."
+        )
 
 
 def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
+    _refuse_column_names(path, choice)
     arrays = {name: array for name, array in arrays.items() if array.ndim > 0}
     if not arrays:
         raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
@@ -106,7 +115,7 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
 def _samples(path: Path, arrays: Arrays, choice: Choice) -> str:
     """The name of the array that holds the samples."""
     if choice.columns is not None:
-        chosen = chosen_names(list(arrays), choice)
+        chosen = choice.columns if choice.exact else split_all(list(arrays), choice.columns)
         if len(chosen) != 1:
             raise InputError(
                 f"{path} holds arrays, and --columns names {len(chosen)}. Name the one "

@@ -6,6 +6,7 @@ Numbers are found column by column, some rows at a time, so that text never fill
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,18 @@ from pathlib import Path
 import numpy as np
 
 from ..core.words import listed, plural, short
-from .table import MISSING, Choice, Counted, InputError, Table, classes, column_places, require_some
+from .table import (
+    MISSING,
+    Choice,
+    Counted,
+    InputError,
+    Places,
+    Table,
+    classes,
+    column_places,
+    known_words,
+    require_some,
+)
 
 #: Rows whose text is in memory at once.
 _ROWS = 2000
@@ -65,8 +77,9 @@ def table_of(
         messages.append(
             f"{path} has no line of column names: its columns are called 1 to {len(header)}."
         )
-    features, id_place, label_place = column_places(path, names, choice)
-    columns = {place: _Column() for place in features}
+    places = column_places(path, names, choice)
+    columns = {place: _Column() for place in places.features}
+    words: dict[int, list[str]] = {place: [] for place in places.words}
     ids: list[str] = []
     labels: list[str] = []
     lines: list[int] = []
@@ -78,22 +91,25 @@ def table_of(
         cells = list(zip(*(row for _, row in some), strict=True))
         for place, column in columns.items():
             column.take(cells[place], numbered, decimal_comma)
-        ids += cells[id_place] if id_place is not None else ()
-        labels += cells[label_place] if label_place is not None else ()
+        for place, so_far in words.items():
+            so_far += map(sys.intern, cells[place])  # a category is in memory once
+        ids += cells[places.ids] if places.ids is not None else ()
+        labels += cells[places.labels] if places.labels is not None else ()
     if not lines:
         raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
-    kept, left_out = _kept(path, names, columns, choice)
+    kept, left_out = _kept(path, names, columns, places)
     X = np.empty((len(lines), len(kept)))
     for j, place in enumerate(kept):
         X[:, j] = np.concatenate(columns.pop(place).numbers)
     return Table(
         name=str(path),
         X=X,
-        ids=ids if id_place is not None else Counted(len(lines)),
+        ids=ids if places.ids is not None else Counted(len(lines)),
         features=[names[place] for place in kept],
-        target=classes(labels) if label_place is not None else None,
+        target=classes(labels) if places.labels is not None else None,
         messages=messages + left_out,
         lines=lines,
+        words={names[place]: known_words(found) for place, found in words.items()},
     )
 
 
@@ -109,23 +125,23 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
 
 
 def _kept(
-    path: Path, names: Sequence[str], columns: dict[int, _Column], choice: Choice
+    path: Path, names: Sequence[str], columns: dict[int, _Column], places: Places
 ) -> tuple[list[int], list[str]]:
     """The columns that hold numbers, and what to say of others, if none asked for them."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
         # A few words among numbers are mistakes; a column with more words than numbers is text.
-        if column.words and (choice.columns is not None or column.words <= column.known):
+        if column.words and (place in places.named or column.words <= column.known):
             mistaken[place] = column
         elif column.words:
             text.append(names[place])
-        elif not column.known and choice.columns is None:
+        elif not column.known and place not in places.named:
             empty.append(names[place])
         else:
             kept.append(place)
     if mistaken:
         raise InputError(_mistakes(path, names, mistaken))
-    require_some(path, kept, names)
+    require_some(path, [*kept, *places.words], names)
     left_out = {"hold text": text, "are empty": empty}.items()
     return kept, [
         f"Left out, because they {why}: {listed(those)}." for why, those in left_out if those

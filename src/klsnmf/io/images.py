@@ -42,10 +42,12 @@ class _Size(NamedTuple):
 
 def read(path: Path, choice: Choice) -> Table:
     """The images of a folder and its subfolders, in the order of their names."""
-    if choice.columns or choice.id_column or choice.label_column not in (None, "folder"):
+    named = choice.columns or choice.exclude or choice.words or choice.id_column
+    if named or choice.label_column not in (None, "folder"):
         raise InputError(
-            f"{path} is a folder of images, which has no columns. Leave out --columns and "
-            "--id-column; --label-column folder takes the names of the subfolders for classes."
+            f"{path} is a folder of images, which has no columns. Leave out --columns, --exclude, "
+            "--encode and --id-column; --label-column folder takes the names of the subfolders for "
+            "classes."
         )
     names, others, links = _find(path)
     if not names:

@@ -39,6 +39,7 @@ from ..kernels.levels import Level, Profile
 from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
+from ..preparation import base, categories, gaps, numbers
 from ..solve.solution import Doubts, Trouble
 from . import model_checks
 from .errors import ModelError as ModelError
@@ -84,7 +85,21 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         known = type(estimator) in _ESTIMATORS.values() and isinstance(about, dict)
         need(known, "it holds no estimator")
         model_checks.check(estimator)
+        about["preparation"] = _preparation(about, estimator)
     return estimator, about
+
+
+def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
+    """What is done to samples before the estimator sees them, checked."""
+    found, p = about.get("preparation"), estimator.n_features_in_
+    if found is None:  # files of klsnmf 0.1 had a scale at most
+        names, scale = about.get("features"), about.get("scale")
+        steps = () if scale is None else (numbers.Standard(scale["mean"], scale["spread"]),)
+        found = base.Preparation(p, None if names is None else tuple(names), steps)
+    need(isinstance(found, base.Preparation), "its preparation is none")
+    with refused_by(lambda reason: ValueError(f"its preparation is damaged: {reason}")):
+        found.check(p)
+    return found
 
 
 def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
@@ -129,6 +144,8 @@ _ARCHIVE = _ModelArchive(
     *(similarity.LiftedKernel,),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
     *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
+    *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
+    *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
     *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
 )
 

@@ -11,7 +11,17 @@ import numpy as np
 from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed
-from .table import Choice, Counted, InputError, Table, classes, column_places, needs, require_some
+from .table import (
+    Choice,
+    Counted,
+    InputError,
+    Table,
+    classes,
+    column_places,
+    known_words,
+    needs,
+    require_some,
+)
 
 
 def read(path: Path, choice: Choice) -> Table:
@@ -44,17 +54,19 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
             f"{path} has several columns called {listed(twice)}. Give them different names, and "
             "save the table again."
         )
-    features, id_place, label_place = column_places(path, names, choice)
+    places = column_places(path, names, choice)
+    features = places.features
     known = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     kept = [place for place in features if any(is_it(schema.field(place).type) for is_it in known)]
     others = [names[place] for place in features if place not in kept]
-    if others and choice.columns is not None:
-        kind = schema.field(names.index(others[0])).type
+    mistaken = [name for name in others if names.index(name) in places.named]
+    if mistaken:
+        kind = schema.field(names.index(mistaken[0])).type
         raise InputError(
-            f"{path}, column {others[0]!r} holds {kind}, not numbers. Choose other columns with "
+            f"{path}, column {mistaken[0]!r} holds {kind}, not numbers. Choose other columns with "
             "--columns."
         )
-    require_some(path, kept, names)
+    require_some(path, [*kept, *places.words], names)
     # Rows are what the file claims; a page of a few bytes may stand for millions of them.
     size = 8 * n * len(kept)
     if size > LIMIT:
@@ -87,8 +99,9 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=X,
-        ids=Counted(n) if id_place is None else words(id_place),
+        ids=Counted(n) if places.ids is None else words(places.ids),
         features=[names[place] for place in kept],
-        target=None if label_place is None else classes(words(label_place)),
+        target=None if places.labels is None else classes(words(places.labels)),
         messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
+        words={names[place]: known_words(words(place)) for place in places.words},
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core import memory
-from ..core.types import Matrix
+from ..core.types import Labels, Matrix
 from ..core.words import listed, meant, plural
 from .errors import InputError as InputError
 
@@ -27,14 +28,19 @@ class Choice:
 
     Attributes
     ----------
-    columns : to cluster by, each a name or several with commas between; None for all with numbers
+    columns : to cluster by, each a name, a pattern such as ``GENE*``, or several with commas
+        between; None for all with numbers
+    exclude : columns to leave out, in the same way
+    words : columns to read as words, in the same way: categories
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
     skip_broken : whether images that cannot be read are left out
-    exact : whether each text in columns is one name, commas or not
+    exact : whether each text in columns and words is one name, commas or not
     """
 
     columns: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    words: Sequence[str] = ()
     id_column: str | None = None
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
@@ -57,6 +63,8 @@ class Table:
     messages : what the user should know of how the data were read
     warnings : what in the data may mislead the clusters
     lines : (n,) the line of a text file that each sample stands on
+    words : columns of words by name, each (n,), None where a word is missing
+    rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
     """
 
     name: str
@@ -68,6 +76,20 @@ class Table:
     messages: Sequence[str] = field(default_factory=list)
     warnings: Sequence[str] = field(default_factory=list)
     lines: Sequence[int] | None = None
+    words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    rows: Labels | None = None
+
+    def only(self, kept: Labels) -> Table:
+        """The samples at these places."""
+        return replace(
+            self,
+            X=self.X[kept],
+            ids=[self.ids[i] for i in kept],
+            target=None if self.target is None else self.target[kept],
+            lines=None if self.lines is None else [self.lines[i] for i in kept],
+            words={name: [words[i] for i in kept] for name, words in self.words.items()},
+            rows=kept if self.rows is None else self.rows[kept],
+        )
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
         """Refuse infinity, and NaN unless gaps are allowed: how many, where, and what to do."""
@@ -127,6 +149,12 @@ def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
     return found
 
 
+def known_words(cells: Sequence[str]) -> list[str | None]:
+    """The words of a column, None for those that are missing."""
+    stripped = (cell.strip() for cell in cells)
+    return [None if word.lower() in MISSING else word for word in stripped]
+
+
 class Counted(Sequence[str]):
     """Names for samples that have none: their row, from 1. Each is made when it is asked for."""
 
@@ -141,21 +169,62 @@ class Counted(Sequence[str]):
         return str(found) if isinstance(found, int) else [str(row) for row in found]
 
 
-def column_places(
-    path: Path, names: Sequence[str], choice: Choice
-) -> tuple[list[int], int | None, int | None]:
-    """Where the columns to cluster by are, that of the ids and that of the labels."""
+@dataclass(frozen=True)
+class Places:
+    """Where the columns of a table are that were asked for.
+
+    Attributes
+    ----------
+    features : those to cluster by; ``named`` are those of them that were asked for by their name
+    ids, labels : those with the names and the known classes of the samples
+    words : those to be read as words
+    """
+
+    features: list[int]
+    named: frozenset[int]
+    ids: int | None
+    labels: int | None
+    words: list[int]
+
+
+def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
+    """Where the columns are that were asked for."""
     ids, labels = (
         None if name is None else place_of(path, names, name)
         for name in (choice.id_column, choice.label_column)
     )
     if ids is None and names[0] == "":
         ids = 0  # the index that pandas writes has no name
-    if choice.columns is None:
-        features = [place for place in range(len(names)) if place not in (ids, labels)]
-    else:
-        features = [place_of(path, names, name) for name in chosen_names(names, choice)]
-    return features, ids, labels
+    found = _matching(path, names, choice.words, choice.exact)
+    words = [place for place, named in found.items() if named or place not in (ids, labels)]
+    asked = dict.fromkeys(range(len(names)), False)
+    if choice.columns is not None:
+        asked = _matching(path, names, choice.columns, choice.exact)
+    left_out = {*words, *_matching(path, names, choice.exclude, choice.exact)}
+    features = [
+        place
+        for place, named in asked.items()
+        if place not in left_out and (named or place not in (ids, labels))
+    ]
+    named = frozenset(place for place in features if asked[place])
+    return Places(features, named, ids, labels, words)
+
+
+def _matching(
+    path: Path, names: Sequence[str], given: Sequence[str], exact: bool
+) -> dict[int, bool]:
+    """The places of columns by names and patterns, and whether each was named itself."""
+    found: dict[int, bool] = {}
+    for word in given if exact else split_all(names, given):
+        if exact or word in names or not any(sign in word for sign in "*?["):
+            found[place_of(path, names, word)] = True
+            continue
+        fitting = [place for place, name in enumerate(names) if fnmatchcase(name, word)]
+        if not fitting:
+            raise InputError(f"{path} has no column that fits {word!r}. It has {listed(names)}.")
+        for place in fitting:
+            found.setdefault(place, False)
+    return found
 
 
 def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
@@ -187,12 +256,9 @@ def place_of(path: Path, names: Sequence[str], name: str) -> int:
     raise InputError(f"{path} has no column {name!r}. {meant(name, names)}It has {listed(names)}.")
 
 
-def chosen_names(names: Sequence[str], choice: Choice) -> list[str]:
-    """The columns that were chosen: a text is the name of one if there is such a column."""
-    chosen = choice.columns or []
-    if choice.exact:
-        return list(chosen)
-    return [name for text in chosen for name in ([text] if text in names else split_names(text))]
+def split_all(names: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The names and patterns in texts; a text is a name if there is such a column."""
+    return [word for text in given for word in ([text] if text in names else split_names(text))]
 
 
 def split_names(text: str) -> list[str]:

@@ -11,13 +11,14 @@ from scipy.sparse import csgraph, issparse
 
 from ..core.arithmetic import row_lengths
 from ..core.arrays import namespace
-from ..core.types import Matrix
+from ..core.types import Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
 from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
+from .pieces import joined
 from .search import nearest_others
 from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
@@ -116,12 +117,17 @@ class NeighborGraph:
     q: int
     K: Gram
     kernel: LinkedKernel
+    X: Matrix
+
+    @cached_property
+    def piece(self) -> Labels:  # (n,)
+        """The separate piece that each sample is in."""
+        return np.asarray(csgraph.connected_components(self.K.entries(), directed=False)[1])
 
     @cached_property
     def pieces(self) -> int:
         """The separate pieces of more than q samples: a few samples far from all are none."""
-        _, piece = csgraph.connected_components(self.K.entries(), directed=False)
-        return int((np.bincount(piece) > self.q).sum())
+        return int((np.bincount(self.piece) > self.q).sum())
 
 
 @dataclass(frozen=True)
@@ -139,14 +145,20 @@ class NeighborGraphs:
     def graph(self, q: int) -> NeighborGraph:
         if self.known is not None and self.known[0].q == q:
             return self.known[0]
-        return NeighborGraph(q, *_linked(*self.fit(q)))
+        K, fitted = self.fit(q)
+        return NeighborGraph(q, *_linked(K, fitted), fitted.X)
 
     @stage("eigenvectors")
     def walk(self, graph: NeighborGraph) -> Walk:
+        """The walk on a graph; where pieces are more than clusters, those that are near are one."""
         # The eigenvectors for more clusters serve fewer too.
         if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
-            return Walk(self.known[1].spectrum, self.k)
-        return walk_on(graph.K, self.k)
+            walk = Walk(self.known[1].spectrum, self.k)
+        else:
+            walk = walk_on(graph.K, self.k)
+        if graph.pieces <= self.k:
+            return walk
+        return walk.joined(graph.piece, joined(graph.X, graph.piece, self.k))
 
     def view(self, graph: NeighborGraph, walk: Walk, *, even: bool) -> View:
         """K after diffusion, where the samples are."""

@@ -29,7 +29,7 @@ class Level:
         The share of walks that leave their clusters before detail is forgotten; None without a
         graph.
     joined : bool
-        Whether separate clusters of a finer level are joined here, by the distances of their means.
+        Whether separate clusters of a finer level are joined here, by their distances.
     """
 
     n_clusters: int

@@ -26,6 +26,7 @@ from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
 from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
+from ..kernels.pieces import joined
 from .choose import RULE, Answer, weighed
 from .perron import settled
 
@@ -146,7 +147,8 @@ def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), 
     """Coarser levels of separate clusters, by the distances of their means.
 
     A level is there if the clusters that are joined next are much farther apart than those that
-    were joined last. A walk takes a time that goes with the square of the distance.
+    were joined last. A walk takes a time that goes with the square of the distance. And a fit with
+    as many clusters must join the same ones, by the distances of their nearest samples.
     """
     if k < 3:
         return []
@@ -160,8 +162,10 @@ def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), 
         if next_one > _FARTHER * last:
             time = 2 * float(np.log(next_one / max(last, np.finfo(float).tiny)))
             score = float(np.sqrt(time) * (c - 1) ** 0.75)
-            joined = numbered(fcluster(links, c, "maxclust")[labels])
-            found.append(Level(c, joined, score, time, 1.0, 1.0, 0.0, joined=True))
+            groups = joined(X, labels, c)
+            if adjusted_rand_score(fcluster(links, c, "maxclust")[labels], groups) == 1:
+                level = Level(c, numbered(groups), score, time, 1.0, 1.0, 0.0, joined=True)
+                found.append(level)
     return found
 
 

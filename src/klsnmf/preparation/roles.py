@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..core.types import Array
 from ..core.words import listed
-from .table import Table
+from ..io.table import Table
 
 #: Names that such columns usually have. A refractive_index is a measurement, an index is not.
 _NAMES = re.compile(r"(.*[ _.-])?(id|ids|uid|uuid|sampleid|rowid)|index|idx|row|nr", re.IGNORECASE)

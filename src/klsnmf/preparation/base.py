@@ -1,0 +1,83 @@
+"""What a step is, and a list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..core.checks import need
+from ..io.table import Table
+
+#: A model with more steps than this was not made by the command.
+_MOST = 100
+
+
+class Step(Protocol):
+    """One thing that is done to a table: a frozen dataclass of numbers, text and arrays.
+
+    To add one: write the record and a function that fits it to a table, and enter the class in
+    ``io/model_file.py``, so that a model file may hold it.
+    """
+
+    def apply(self, table: Table) -> Table:
+        """The table after this step; an InputError if the step cannot take it."""
+        ...
+
+    def check(self, p: int) -> int:
+        """How many columns come out if p go in; a ValueError if a field is not what a fit leaves.
+
+        Records in model files may come from strangers: nothing is applied before it is checked.
+        """
+        ...
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The columns of text that it takes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Steps, one after the other, and the columns that they begin with.
+
+    Attributes
+    ----------
+    n_features : how many columns of numbers the first step takes
+    features : their names, if they have any
+    steps : in the order in which they are applied
+    """
+
+    n_features: int
+    features: tuple[str, ...] | None = None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The columns of text that the steps take."""
+        return [name for step in self.steps for name in step.words]
+
+    def apply(self, table: Table) -> Table:
+        """The table after all steps."""
+        table.require_numbers(gaps=True)
+        for step in self.steps:
+            table = step.apply(table)
+        return table
+
+    def check(self, p: int) -> None:
+        """Refuse, by a ValueError, steps that are unsound or do not end with p columns."""
+        width, names = self.n_features, self.features
+        need(type(width) is int and width >= 0, "it begins with no number of columns")
+        if names is not None:
+            need_names(names, "its columns")
+            need(len(names) == width, f"it names {len(names)} columns and takes {width}")
+        need(type(self.steps) is tuple and len(self.steps) <= _MOST, "its steps are no list")
+        for step in self.steps:
+            need(callable(getattr(step, "check", None)), f"{type(step).__name__} is no step")
+            width = step.check(width)
+        need(width == p, f"it ends with {width} columns, and the model takes {p}")
+
+
+def need_names(names: Any, what: str) -> None:
+    """Refuse what is no tuple of text."""
+    known = isinstance(names, tuple) and all(type(name) is str for name in names)
+    need(known, f"{what} are no names")

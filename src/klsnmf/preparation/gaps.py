@@ -1,0 +1,164 @@
+"""Steps for missing values: rows or columns are left out, or gaps are filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from sklearn.impute import KNNImputer
+
+from ..core import checks
+from ..core.checks import need
+from ..core.types import Array, Matrix
+from ..core.words import listed, plural
+from ..io.table import Counted, InputError, Table
+from .base import Step
+from .numbers import need_places
+
+#: What ``--missing`` may be.
+WAYS = ("drop-rows", "drop-columns", "median", "knn")
+
+#: Gaps are filled in with the mean of so many samples that are nearest in what is known of both.
+_NEAREST = 5
+
+#: Samples that such means are taken from, at most: they are kept in the model.
+_DONORS = 10_000
+
+
+@dataclass(frozen=True)
+class LeaveOutRows:
+    """Rows of which more than this share is missing are left out; 0 takes none with a gap."""
+
+    share: float
+
+    words = ()
+
+    def apply(self, table: Table) -> Table:
+        n, p = table.X.shape
+        kept = np.flatnonzero(_gaps_in_rows(table.X) <= self.share * p)
+        if len(kept) == n:
+            return table
+        of_them = "more than half of it is" if self.share else "values are"
+        if not len(kept):
+            raise InputError(
+                f"{of_them.capitalize()} missing in every row of {table.name}. Leave out the "
+                "columns with most gaps (--exclude), or fill gaps in: --missing median."
+            )
+        told = f"{n - len(kept)} of {plural(n, 'row')} left out: {of_them} missing."
+        return replace(table.only(kept), messages=[*table.messages, told])
+
+    def check(self, p: int) -> int:
+        sound = type(self.share) is float and 0 <= self.share < 1
+        need(sound, "the share of gaps that a row may have is none")
+        return p
+
+
+@dataclass(frozen=True)
+class KeepColumns:
+    """Some columns stay, the others are left out."""
+
+    which: Array  # (q,) the places of those that stay, in order
+
+    words = ()
+
+    def apply(self, table: Table) -> Table:
+        names = table.features
+        features = None if names is None else [names[j] for j in self.which]
+        return replace(table, X=table.X[:, self.which], features=features, image_shape=None)
+
+    def check(self, p: int) -> int:
+        need_places(self.which, p, "the columns that stay")
+        return len(self.which)
+
+
+@dataclass(frozen=True)
+class FillMedian:
+    """The median of its column in place of each gap."""
+
+    values: Array  # (p,)
+
+    words = ()
+
+    def apply(self, table: Table) -> Table:
+        gaps = np.isnan(dense(table))
+        return replace(table, X=np.where(gaps, self.values, table.X)) if gaps.any() else table
+
+    def check(self, p: int) -> int:
+        checks.array(self.values, "its medians", shape=(p,))
+        return p
+
+
+@dataclass(frozen=True)
+class FillNear:
+    """The mean of the nearest samples that have a value there, in place of each gap."""
+
+    samples: Array  # (m, p) of the fit, with their gaps
+
+    words = ()
+
+    def apply(self, table: Table) -> Table:
+        if not np.isnan(dense(table)).any():
+            return table
+        imputer = KNNImputer(n_neighbors=_NEAREST, keep_empty_features=True)
+        return replace(table, X=imputer.fit(self.samples).transform(table.X))
+
+    def check(self, p: int) -> int:
+        checks.array(self.samples, "the samples that fill its gaps", shape=(None, p), finite=False)
+        need(len(self.samples) > 0, "no sample is there to fill its gaps")
+        need(not np.isinf(self.samples).any(), "a sample that fills its gaps is not finite")
+        return p
+
+
+def fit_leave_out_columns(table: Table) -> Step | None:
+    """All columns without a gap."""
+    whole = np.flatnonzero(_gaps_in_columns(table.X) == 0)
+    if len(whole) == table.X.shape[1]:
+        return None
+    if not len(whole):
+        raise InputError(
+            f"Values are missing in every column of {table.name}. Use --missing drop-rows, or fill "
+            "gaps in: --missing median."
+        )
+    return KeepColumns(whole)
+
+
+def fit_fill(table: Table, way: str) -> Step:
+    """Gaps are filled in with medians, or from the nearest samples ("knn")."""
+    X = dense(table)
+    empty = np.flatnonzero(np.isnan(X).all(axis=0))
+    if len(empty):
+        names = table.features or list(Counted(X.shape[1]))
+        raise InputError(
+            f"{table.name} has {plural(len(empty), 'column')} without any value: "
+            f"{listed([names[int(j)] for j in empty])}. Leave such columns out: --exclude."
+        )
+    if way == "median":
+        return FillMedian(np.nanmedian(X, axis=0))
+    step = -(-len(X) // _DONORS)
+    return FillNear(np.asarray(X[::step], dtype=np.float64))
+
+
+def dense(table: Table) -> Array:  # (n, p)
+    """The numbers of a table that is not sparse: gaps of a sparse one cannot be told from zeros."""
+    if sparse.issparse(table.X):
+        raise InputError(
+            f"{table.name} is sparse, and gaps are filled in in dense tables only. Use --missing "
+            "drop-rows or drop-columns."
+        )
+    return np.asarray(table.X)
+
+
+def _gaps_in_rows(X: Matrix) -> Array:  # (n, p) -> (n,)
+    if sparse.issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows[np.isnan(X.data)], minlength=X.shape[0])
+    found: Array = np.isnan(X).sum(axis=1)
+    return found
+
+
+def _gaps_in_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
+    if sparse.issparse(X):
+        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    found: Array = np.isnan(X).sum(axis=0)
+    return found
