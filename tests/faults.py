@@ -1189,6 +1189,18 @@ FAULTS = [
         "test_the_time_left_never_jumps",
     ),
     Fault(
+        "compare-runs: partners are those of equal numbers",
+        "linear_sum_assignment(table, maximize=True)",
+        "(range(min(table.shape)), range(min(table.shape)))",
+        "test_new_names_for_all_clusters_move_nobody",
+    ),
+    Fault(
+        "compare-runs: names in bands are not escaped",
+        "told = escape(f",
+        "told = str(f",
+        "test_names_cannot_do_harm_in_the_picture",
+    ),
+    Fault(
         "results: those of an earlier run are replaced unasked",
         "if force or unfinished or not any(folder.iterdir()):",
         "if force or before is not None or not any(folder.iterdir()):",

@@ -19,6 +19,7 @@ import click
 from ..core.version import __version__
 from .cluster import cluster
 from .compare import compare
+from .compare_runs import compare_runs
 from .data import data
 from .output import printable
 from .predict import predict
@@ -114,6 +115,6 @@ def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 
 
-for command in (cluster, predict, compare, reproduce, data):
+for command in (cluster, predict, compare, compare_runs, reproduce, data):
     klsnmf.add_command(command)
     _add_debug(command)
