@@ -63,6 +63,25 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    # --------------------------------------------------------- habits that users bring
+    Fault(
+        "habits: clusters that explain less than chance score as much as none",
+        "        return float(explained - chance[0])",
+        "        return 0.0",
+        "test_the_planted_clusters_score_best",
+    ),
+    Fault(
+        "habits: shares that rounding made equal are not told apart",
+        "shares = led_by(shares, labels)",
+        "shares = shares + 0 * labels[:, None]",
+        "test_scores_that_are_nearly_the_same_stay_in_their_order",
+    ),
+    Fault(
+        "habits: of equal shares any is kept",
+        'columns = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :top], axis=1)',
+        "columns = np.sort(np.argsort(shares, axis=1)[:, :top], axis=1)",
+        "test_the_best_alone_are_a_sparse_part_of_all",
+    ),
     # --------------------------------------------------------- walks, their time, and judges
     Fault(
         "walks: what is left out of the trace fades no faster than its largest eigenvalue",

@@ -14,6 +14,7 @@ HOMES = {
     **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
     **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
     "rank_evidence": "estimators.rank",
+    "walk_score": "solve.judge",
 }
 
 #: The values that weights and widths are usually chosen from in comparisons of these methods.

@@ -111,8 +111,10 @@ def _look(run: Run) -> str:
 
 def _found(estimator: Any) -> list[tuple[str, str]]:
     """Numbers that the fit chose or reached."""
-    names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_", "objective_")
-    values = [(name, getattr(estimator, name, None)) for name in (*names, "inertia_")]
+    names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_")
+    # Ours has two names: the report shows one.
+    goal = "objective_" if hasattr(estimator, "objective_") else "inertia_"
+    values = [(name, getattr(estimator, name, None)) for name in (*names, goal)]
     known = [(name, value) for name, value in values if value is not None and np.ndim(value) == 0]
     return [(name, v if isinstance(v, str) else text.number(v)) for name, v in known]
 
