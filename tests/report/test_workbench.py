@@ -584,18 +584,18 @@ def test_what_does_not_fit_is_cut_and_then_left_out():
         by_hand(np.arange(n) % 3), np.zeros((n, 2)), ids=["x" * 500 + str(i) for i in range(n)]
     )
     which = np.arange(0, n, 10)
-    whole = workbench(run, which, None, 3_000_000, 0)
+    whole = workbench(run, which, 3_000_000)
     assert (whole["ids"][7], whole["cut"], whole["rows"]) == ("x" * 500 + "7", False, None)
     assert len(whole["shown"][7]) == 60
-    cut = workbench(run, which, None, 300_000, 0)
+    cut = workbench(run, which, 300_000)
     assert (len(cut["ids"][7]), cut["cut"], cut["rows"]) == (60, True, None)
-    part = workbench(run, which, None, 100_000, 0)
+    part = workbench(run, which, 100_000)
     assert len(part["ids"]) == len(which)
     assert part["rows"] is not None
     counted = run_of(
         by_hand(np.arange(n) % 3), np.zeros((n, 2)), ids=[str(i + 1) for i in range(n)]
     )
-    assert workbench(counted, which, None, 20_000, 0)["ids"] is None
+    assert workbench(counted, which, 20_000)["ids"] is None
 
 
 def test_a_page_that_knows_a_part_says_so_and_names_the_rows(browser, tmp_path, monkeypatch):

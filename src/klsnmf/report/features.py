@@ -12,10 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Labels
+from .packing import UNKNOWN, packed
 from .run import Run
-from .text import plain
+from .text import number, plain
 
 _LONGEST = 60
+
+#: Colours run between these quantiles of a column, so that a few extreme values do not take all.
+_COLOURED = (0.02, 0.98)
 
 
 class Features(NamedTuple):
@@ -66,10 +70,55 @@ def _centred(run: Run) -> tuple[Any, Array]:  # (n, p), (p,)
     return rows / unit, unit
 
 
-def name_of(run: Run, place: int) -> str:
+def _name(run: Run, place: int) -> str:
     """The name of a column, made when it is asked for: there may be millions."""
     return plain(run.features[place] if run.features else f"feature {place}", _LONGEST)
 
 
 def _dense(values: Any) -> Array:
     return values.toarray() if sparse.issparse(values) else np.asarray(values)
+
+
+def columns(run: Run, which: Labels, found: Features | None, room: int) -> list[dict[str, Any]]:
+    """Values of the points, from 0 to 65534 between the least and the greatest."""
+    if found is None:
+        return []
+    chosen = found.places[found.most_telling(max(1, room // (3 * len(which) + 100)))]
+    some: Any = run.X[which][:, chosen]
+    values = some.toarray() if hasattr(some, "toarray") else np.asarray(some, dtype=np.float64)
+    return [
+        {"name": _name(run, j), **_column(column)}
+        for j, column in zip(chosen.tolist(), values.T, strict=True)
+    ]
+
+
+def _column(values: Array) -> dict[str, Any]:  # (m,)
+    finite = np.isfinite(values)
+    if not finite.any():
+        return {
+            "low": 0,
+            "high": 0,
+            "ends": [0, 1],
+            "of": packed(np.full(len(values), UNKNOWN), np.uint16),
+        }
+    low, high = float(values[finite].min()), float(values[finite].max())
+    # Halves, so that the width of a column of huge numbers is finite.
+    width = 2 * (high / 2 - low / 2) if np.isfinite(high - low) else np.finfo(np.float64).max
+    steps = np.full(len(values), UNKNOWN)
+    steps[finite] = np.rint((UNKNOWN - 1) * ((values[finite] - low) / (width or 1.0)))
+    ends = np.quantile(steps[finite], _COLOURED).round().astype(int).tolist()
+    if ends[0] == ends[1]:
+        ends = [0, UNKNOWN - 1]
+    return {"low": low, "high": high, "ends": ends, "of": packed(steps, np.uint16)}
+
+
+def packed_features(run: Run, found: Features) -> dict[str, Any]:
+    unit = float(np.abs(found.centers).max(initial=0.0)) / 32767 or 1.0
+    return {
+        "names": [_name(run, j) for j in found.places.tolist()],
+        "total": number(run.X.shape[1]),
+        "means": packed(found.means, np.float64),
+        "spreads": packed(found.spreads, np.float64),
+        "centers": packed(np.rint(found.centers / unit), np.int16),
+        "unit": unit,
+    }

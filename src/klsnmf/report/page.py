@@ -16,7 +16,7 @@ from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, SURE, clusters
-from .features import features
+from .features import columns, features, packed_features
 from .findings import findings, in_doubt
 from .fitted import evidence, history
 from .levels import levels
@@ -86,7 +86,10 @@ def render(run: Run) -> bytes:
         deviations = [abs(bar.deviation) for cluster in shown for bar in cluster.bars]
         drawn = scatter(run, detail.points, detail.sheet)
         known = features(run, detail.entries)
-        data = workbench(run, drawn.which, known, detail.samples, detail.columns)
+        data = workbench(run, drawn.which, detail.samples) | {
+            "columns": columns(run, drawn.which, known, detail.columns),
+            "features": None if known is None else packed_features(run, known),
+        }
         context = shared | {
             "clusters": shown,
             "widest": max(deviations, default=1.0),
