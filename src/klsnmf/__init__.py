@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
     from .preparation.frames import prepare
+    from .solve.judge import walk_score
 
 __all__ = [
     "CNMF",
@@ -38,6 +39,7 @@ __all__ = [
     "prepare",
     "rank_evidence",
     "report",
+    "walk_score",
 ]
 
 
