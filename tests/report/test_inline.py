@@ -4,8 +4,8 @@ import pytest
 
 from klsnmf.report import Page
 
+from ..browsing import Opened
 from ..report_runs import HOSTILE, hostile_run
-from .test_browser import Opened, browser  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def notebook(tmp_path_factory):
     return path
 
 
-def test_the_page_works_in_its_frame(browser, notebook):  # noqa: F811
+def test_the_page_works_in_its_frame(browser, notebook):
     with Opened(browser, notebook) as opened:
         _, frame = opened.page.frames
         assert frame.locator("h1").inner_text() == HOSTILE[0]
@@ -35,7 +35,18 @@ def test_the_page_works_in_its_frame(browser, notebook):  # noqa: F811
         assert opened.asked == [opened.url]
 
 
-def test_the_frame_cannot_reach_the_notebook(browser, notebook):  # noqa: F811
+def test_labels_can_be_downloaded_from_the_frame(browser, notebook):
+    with Opened(browser, notebook) as opened:
+        _, frame = opened.page.frames
+        button = frame.locator("#download")
+        button.scroll_into_view_if_needed()
+        with opened.page.expect_download() as waiting:
+            button.click()
+        assert waiting.value.suggested_filename.endswith(".csv")
+        assert opened.said == []
+
+
+def test_the_frame_cannot_reach_the_notebook(browser, notebook):
     with Opened(browser, notebook) as opened:
         _, frame = opened.page.frames
         assert (

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.arrays import host_copy
 from ..core.types import Array, Labels, Matrix
 from .edge import public
 from .notes import Note, answer_of
@@ -51,7 +52,7 @@ class Shown:
             "ids": None if index is None or callable(index) else [str(one) for one in index],
         }
         module = public("report")
-        return module.Page(module.Run(name, self, self._on_host(X), **known | about))
+        return module.Page(module.Run(name, host_copy(self), self._on_host(X), **known | about))
 
     @property
     def plot(self) -> Plot:
@@ -108,7 +109,7 @@ class Plot:
                 'A fit with kernel="precomputed" keeps no samples: give the kernel matrix, '
                 "plot.map(K)."
             )
-        return public("report").plots.draw_map(model, samples, ax)
+        return public("report").plots.draw_map(host_copy(model), samples, ax)
 
     def sizes(self, *, ax: Any = None) -> Any:
         """Draw how many samples each cluster has."""
