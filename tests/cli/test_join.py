@@ -56,7 +56,7 @@ def test_packed_text_and_a_table_without_names(samples):
 
 
 def test_rows_that_were_left_out_have_no_cluster(samples):
-    X, y = samples
+    X, _ = samples
     X[7, 2] = X[20, 0] = np.nan
     write_csv("mine.csv", X, name=names(), cluster=np.arange(60) % 7)
     Path("mine.csv").write_text(Path("mine.csv").read_text().replace("nan", ""))

@@ -181,10 +181,13 @@ def _read(store: Store, choice: Choice) -> Table:
             f"{path}, {place} has shape {X.shape}, and obs has {len(ids)} rows. {_AGAIN}"
         )
     features = _features(store, place, X.shape[1])
-    genes = Choice(columns=choice.columns, exclude=choice.exclude, exact=choice.exact)
-    kept = column_places(path, features, genes).features
-    if len(kept) < len(features):
-        X, features = X[:, kept], [features[j] for j in kept]
+    if features is not None:
+        genes = Choice(columns=choice.columns, exclude=choice.exclude, exact=choice.exact)
+        kept = column_places(path, features, genes).features
+        if len(kept) < len(features):
+            X, features = X[:, kept], [features[j] for j in kept]
+    elif choice.columns or choice.exclude:
+        raise InputError(f"{path}, {place} has no names of columns. Leave out what names them.")
 
     def column(name: str) -> list[Any]:
         if name not in columns:
@@ -228,11 +231,11 @@ def _place(store: Store, asked: Sequence[str]) -> str:
     return places[name]
 
 
-def _features(store: Store, place: str, p: int) -> list[str]:
-    """The names of the columns of a matrix."""
-    group, _, name = place.rpartition("/")
+def _features(store: Store, place: str, p: int) -> list[str] | None:
+    """The names of the columns of a matrix; those of an embedding have none."""
+    group, _, _ = place.rpartition("/")
     if group == "obsm":
-        return [f"{name} {j + 1}" for j in range(p)]
+        return None
     _, names = store.frame("raw/var" if group == "raw" else "var")
     if len(names) != p:
         raise InputError(f"{store.path}, {place} has {p} columns, and var {len(names)}. {_AGAIN}")

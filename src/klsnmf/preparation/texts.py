@@ -29,7 +29,7 @@ from ..core.checks import need
 from ..core.types import Array, Labels, Matrix
 from ..core.words import plural
 from ..io.table import InputError, Table
-from .base import need_names
+from .base import Step, need_names
 
 _WORD = r"(?u)[^\W\d_]{3,}"
 
@@ -44,7 +44,7 @@ LEADING = 6
 
 
 @dataclass(frozen=True)
-class WeighWords:
+class WeighWords(Step):
     """A column for each word of a column of text, with its weight in each sample."""
 
     text_column: str
