@@ -20,6 +20,7 @@ PLAN = {
     "report": "core metrics methods",
     "experiments": "estimators datasets metrics methods io core",
     "cli": "experiments report datasets preparation io estimators kernels metrics methods core",
+    "scanpy": "",
     "__main__": "cli",
 }
 
@@ -34,7 +35,7 @@ EXCEPTIONS = {
 }
 
 #: Folders that use the package as its users do, by its public names.
-PROGRAMS = ("cli", "experiments", "report")
+PROGRAMS = ("cli", "experiments", "report", "scanpy")
 
 #: Modules in the longest chain of imports.
 MOST = 12

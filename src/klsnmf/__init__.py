@@ -41,7 +41,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes a second, which `klsnmf --help` should not.
-    if name in ("datasets", "metrics", "report"):
+    if name in ("datasets", "metrics", "report", "scanpy"):
         return import_module(f".{name}", __name__)
     if name in HOMES:
         return getattr(import_module(f".{HOMES[name]}", __name__), name)

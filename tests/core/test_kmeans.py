@@ -12,7 +12,14 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf.core import kmeans as lloyd
-from klsnmf.core.kmeans import kmeans, kmeans_labels, kmeans_side_by_side, nearest, spread_centres
+from klsnmf.core.kmeans import (
+    in_their_span,
+    kmeans,
+    kmeans_labels,
+    kmeans_side_by_side,
+    nearest,
+    spread_centres,
+)
 from klsnmf.metrics import accuracy
 
 from ..helpers import blobs
@@ -128,3 +135,20 @@ def test_what_is_no_array_too_narrow_or_too_long_goes_one_by_one(monkeypatch):
     np.testing.assert_array_equal(list(kmeans_labels(sparse.csr_array(X), 3, SEEDS)), expected)
     monkeypatch.setattr(lloyd, "PART", 44)
     assert len(list(kmeans_labels(X, 3, SEEDS))) == len(SEEDS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("far", [0, 1e4])
+def test_coordinates_in_the_span_of_samples_keep_distances_and_runs(seed, far):
+    rng = np.random.default_rng(seed)
+    X = 3 * rng.normal(size=(4, 400))[rng.integers(4, size=60)] + rng.normal(size=(60, 400)) + far
+    short = in_their_span(X)
+    assert short.shape == (60, 60)
+    truth, found = (np.square(A[:, None] - A).sum(axis=2) for A in (X, short))
+    np.testing.assert_allclose(found, truth, atol=1e-9 * truth.max())
+    np.testing.assert_array_equal(alone(short, 4, seed), alone(X, 4, seed))
+
+
+def test_samples_without_a_span_stay_as_they_are():
+    for X in (np.ones((5, 40)), np.ones((5, 6)), sparse.csr_array(np.eye(3, 90))):
+        assert in_their_span(X) is X

@@ -136,9 +136,9 @@ def test_unicode_text_of_spreadsheets(encoding):
 
 
 def test_a_spreadsheet_is_saved_as_csv():
-    Path("a.xlsx").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"a\.xlsx .* Save the sheet as CSV\."):
-        read(Path("a.xlsx"), Choice())
+    Path("a.ods").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"a\.ods .* Save the sheet as CSV\."):
+        read(Path("a.ods"), Choice())
 
 
 def test_text_in_another_encoding():

@@ -474,13 +474,16 @@ def test_samples_with_many_neighbours_stay_where_they_are(monkeypatch):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ties_are_searched_until_none_is_left_out(seed, monkeypatch):
     """For the samples that have any."""
-    searched, search = [], neighbors.nearest_others
+    searched, among = [], neighbors.search_among
 
-    def noted(X, rows, m):
-        searched.append(len(rows))
-        return search(X, rows, m)
+    def noted(X):
+        def search(rows, m):
+            searched.append(len(rows))
+            return among(X)(rows, m)
 
-    monkeypatch.setattr(neighbors, "nearest_others", noted)
+        return search
+
+    monkeypatch.setattr(neighbors, "search_among", noted)
     rng = np.random.default_rng(seed)
     nearest(rng.normal(size=(500, 3)), 10)
     assert searched == [500]

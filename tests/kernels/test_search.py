@@ -6,7 +6,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from klsnmf.kernels import search
-from klsnmf.kernels.search import Rough, nearest_others
+from klsnmf.kernels.search import Rough, nearest_others, search_among
 
 from ..naive import searching as naive
 
@@ -56,6 +56,29 @@ def test_the_nearest_are_those_of_all_distances(kind, seed):
     np.testing.assert_allclose(d2, again, rtol=1e-9)
     assert (found != np.arange(len(X))[:, None]).all()
     assert all(len(set(row)) == 12 for row in found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", MADE)
+def test_all_pairs_at_once_are_the_same(kind, seed):
+    X = MADE[kind](np.random.default_rng(seed))
+    search, some = search_among(X), np.arange(0, len(X), 3)
+    for rows, m in ((np.arange(len(X)), 12), (some, 5)):
+        found, d2 = search(rows, m)
+        np.testing.assert_allclose(d2, naive.nearest_others(X, m)[rows], rtol=1e-8)
+        again = np.square(X[rows, None] - X[found]).sum(axis=2)
+        np.testing.assert_allclose(d2, again, rtol=1e-8)
+        assert (found != rows[:, None]).all()
+        assert all(len(set(row)) == m for row in found)
+
+
+def test_the_distances_of_few_samples_are_computed_once(monkeypatch):
+    X = groups(np.random.default_rng(0))
+    search = search_among(X)
+    first = search(np.arange(40), 5)
+    monkeypatch.setattr("klsnmf.kernels.search.squared_distances", None)
+    again = search(np.arange(80), 9)
+    np.testing.assert_array_equal(again[0][:40, :5], first[0])
 
 
 @pytest.mark.parametrize("seed", range(3))

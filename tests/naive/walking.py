@@ -40,3 +40,34 @@ def joined_cost(K, labels, a, b):
     blocks = [labels == a, labels == b, (labels == a) | (labels == b)]
     one, two, both = (np.linalg.eigvalsh(K[np.ix_(s, s)])[-1] for s in blocks)
     return one + two - both
+
+
+def halves(F, own, p, steps, directions):
+    """A cluster in two: what both explain after exact steps, and who is in the second.
+
+    F has a row for each sample, ``own`` what each has with itself beside; p is the direction beside
+    which the widest one is looked for.
+    """
+    p = p / np.linalg.norm(p)
+    beside = F - np.outer(F @ p, p)
+    lengths = [row @ row for row in beside]
+    place = beside @ beside[int(np.argmax(lengths))]
+    for _ in range(directions):
+        place = beside @ (beside.T @ place)
+        place = place / np.linalg.norm(place)
+    side = (place > 0).astype(int)
+    g = np.array([1 / np.sqrt(np.sum(side == s)) for s in side])
+    for turn in range(steps):
+        sums = [F[side == s].T @ g[side == s] for s in (0, 1)]
+        explained = [sums[s] @ sums[s] + own[side == s] @ g[side == s] ** 2 for s in (0, 1)]
+        near = np.array([F @ sums[s] / np.sqrt(explained[s]) for s in (0, 1)]).T
+        for i, s in enumerate(side):
+            near[i, s] += own[i] * g[i] / np.sqrt(explained[s])
+        new = near.argmax(axis=1)
+        if turn == steps - 1 or (turn > 1 and (new == side).all()):
+            break
+        side = new
+        g = np.array([max(near[i, s], 0) / np.sqrt(explained[s]) for i, s in enumerate(side)])
+        for s in (0, 1):
+            g[side == s] /= np.linalg.norm(g[side == s]) or 1
+    return sum(explained), side == 1

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from klsnmf.core.kmeans import by_appearance
 from klsnmf.grams.walk import Features
-from klsnmf.solve.perron import best_of, exchanged, joining_costs, settled
+from klsnmf.solve import perron
+from klsnmf.solve.perron import best_of, exchanged, halves, joining_costs, members_of, settled
 
 from ..naive import klsnmf as naive
 from ..naive import walking
@@ -61,6 +62,36 @@ def test_joining_costs_at_least_what_eigenvalues_say(seed):
             if {a, b} <= set(found.labels):
                 exact = walking.joined_cost(K, found.labels, a, b)
                 assert costs[a, b] >= exact - missing[a] - missing[b] - 1e-9 * np.trace(K)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_clusters_are_cut_side_by_side_as_each_would_be_alone(seed):
+    F, _, labels, k = problem(seed)
+    members = members_of(labels, k)
+    sums = np.array([F.along[each].sum(axis=0) + 1e-3 for each in members])
+    for told in (sums, None):
+        for c, cut in enumerate(halves(F, members, told)):
+            own = members[c]
+            if len(own) < 4:
+                assert cut.total == -np.inf
+                continue
+            V = F.along[own]
+            p = V.sum(axis=0) if told is None else told[c]
+            with np.errstate(all="ignore"):
+                way = perron._HALVING_STEPS, perron._DIRECTION_STEPS
+                total, side = walking.halves(V, F.beside[own], p, *way)
+            if np.isfinite(total) and np.isfinite(cut.total):
+                np.testing.assert_allclose(cut.total, total, rtol=1e-6)
+                np.testing.assert_array_equal(cut.side, side)
+
+
+def test_a_few_samples_and_equal_ones_are_not_cut():
+    F = Features(np.ones((9, 2)), np.zeros(9))
+    few, equal = halves(F, [np.arange(3), np.arange(3, 9)])
+    assert few.total == equal.total == -np.inf
+    assert not few.side.any()
+    assert not equal.side.any()
 
 
 @pytest.mark.parametrize("seed", range(5))

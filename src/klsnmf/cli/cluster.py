@@ -41,7 +41,8 @@ class _Asked:
     def command(self) -> str:
         """The line that does it again."""
         data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
-        words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
+        parts = [] if data is None else [data, *self.source.more]
+        words = [_path_word(part) for part in parts] or ["--dataset", str(self.source)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
         columns = {"columns": wanted.columns, "exclude": wanted.exclude, "encode": wanted.words}
         given: list[tuple[str, object]] = [
@@ -50,6 +51,7 @@ class _Asked:
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
         given += [("--scale", steps.scale if steps.scale != "none" else None)]
         given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
+        given += [("--sheet", name) for name in wanted.sheets]
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
@@ -59,8 +61,8 @@ class _Asked:
 
 
 def _path_word(path: Path) -> str:
-    """A path that is not taken for an option."""
-    return f"./{path}" if str(path).startswith("-") else str(path)
+    """A path that is not taken for an option; - alone is the standard input."""
+    return f"./{path}" if str(path).startswith("-") and str(path) != "-" else str(path)
 
 
 def _option(name: str, value: object) -> list[str]:
@@ -110,9 +112,11 @@ def cluster(
 ) -> None:
     """Cluster the samples in DATA.
 
-    DATA is a table (.csv, .tsv, .parquet), an array (.npy, .npz, .mat), a sparse matrix (.npz,
-    .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
-    cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
+    DATA is a table (.csv, .tsv, .csv.gz, .xlsx, .parquet), an array (.npy, .npz, .mat), a sparse
+    matrix (.npz, .mtx), a folder of images, or - for a table from the standard input. Several
+    files of the same columns, or a folder of them, are put below each other. Rows are samples. The
+    results go into a folder: labels.csv (id, cluster, membership strength), model.npz (for klsnmf
+    predict), report.html and result.json.
     """
     from .results import (
         Placing,
@@ -213,9 +217,12 @@ def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
 
 def _default_folder(source: options.Source) -> Path:
     from ..core.files import ending
+    from ..io.errors import STANDARD_INPUT
 
     if source.data is None:
         return Path(f"{source}-clusters")
+    if source.data == STANDARD_INPUT:
+        return Path("stdin-clusters")
     whole = source.data.resolve()  # so that "." has a name
     name = whole.name if whole.is_dir() else whole.name[: -len(ending(whole)) or None]
     return Path(f"{name}-clusters")

@@ -30,7 +30,7 @@ def read(source: Source) -> Table:
     """The samples that DATA or --dataset names."""
     data, dataset, wanted = source.data, str(source.dataset), source.wanted
     if data is not None:
-        return files.read(data, wanted)
+        return files.read_all([data, *source.more], wanted)
     if wanted != Choice(skip_broken=wanted.skip_broken):
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
     try:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn import config_context
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -33,6 +33,11 @@ PART = 10_000
 TRIES = 10
 _FULL_ROUND = 1e9
 _MINI_BATCH = 4096
+
+#: Features for each sample from which on other coordinates are taken, and what is added to squared
+#: lengths then, as a share of their mean: more than rounding.
+_WIDE = 4
+_NEXT_TO_NOTHING = 1e-12
 
 #: Features from which on runs of k-means go side by side.
 _FEATURES = 8
@@ -236,6 +241,23 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
         if work <= _FULL_ROUND:
             return KMeans(k, **options).fit(X)
         return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)
+
+
+def in_their_span(X: Matrix) -> Matrix:  # (n, p) -> (n, p or n)
+    """X, or n coordinates of each sample that leave all distances as they are, where p is large.
+
+    They are the rows of L, LLᵀ = XXᵀ with centred X, but for next to nothing of the lengths.
+    """
+    n, p = X.shape
+    if sparse.issparse(X) or p < _WIDE * n:
+        return X
+    C = X - X.mean(axis=0, dtype=np.float64)
+    products = C @ C.T
+    products.flat[:: n + 1] += _NEXT_TO_NOTHING * products.trace() / n
+    try:
+        return np.asarray(linalg.cholesky(products, lower=True), X.dtype)
+    except linalg.LinAlgError:  # all samples are equal, or one is far from all others
+        return X
 
 
 def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]:  # (n,) each

@@ -46,9 +46,9 @@ def _controller_with(modules: int) -> ThreadpoolController:
 def allowed_threads() -> dict[str, int]:
     """The number of threads that BLAS and OpenMP may use now, each."""
     allowed: dict[str, int] = {}
-    for library in _controller().info():
-        kind = library["user_api"]
-        allowed[kind] = min(library["num_threads"], allowed.get(kind, library["num_threads"]))
+    for library in _controller().lib_controllers:  # their info() tells much more, and takes longer
+        kind, count = library.user_api, library.num_threads
+        allowed[kind] = min(count, allowed.get(kind, count))
     return allowed
 
 
@@ -58,9 +58,11 @@ def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator
 
     ``allowed`` are those that were allowed earlier, outside of another limit.
     """
-    useful = 1 + int(flops // _FLOPS_PER_THREAD)
-    most = allowed_threads() if allowed is None else allowed
-    limits = {kind: min(useful, count) for kind, count in most.items()}
+    useful, now = 1 + int(flops // _FLOPS_PER_THREAD), allowed_threads()
+    limits = {kind: min(useful, count) for kind, count in (allowed or now).items()}
+    if limits == now and not _limits.others():
+        yield
+        return
     with _limits.held(limits):
         yield
 
@@ -76,6 +78,11 @@ class _Limits:
         self.lock = threading.Lock()
         self.asked: list[tuple[int, dict[str, int]]] = []  # by thread, the last one last
         self.before: Any = None  # a limiter that knows how all was
+
+    def others(self) -> bool:
+        """Whether computations in other threads have asked for limits, which may change."""
+        me = threading.get_ident()
+        return any(thread != me for thread, _ in self.asked)
 
     @contextmanager
     def held(self, limits: dict[str, int]) -> Iterator[None]:

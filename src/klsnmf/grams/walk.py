@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy import sparse
 from scipy.optimize import brentq
 
@@ -31,6 +30,9 @@ from .spectral import (
 
 #: Directions that count less than this in the features of samples are left out of them.
 _NEGLIGIBLE = 0.03
+
+#: A matrix with so many numbers is not worth being sparse.
+_FEW_NUMBERS = 2**15
 
 #: What is lost between clusters is known to about this.
 _KNOWN_TO = 0.01
@@ -93,7 +95,7 @@ class Walk:
 
     def crossings(self, labels: Labels) -> Array:  # (n,) -> (k, k)
         """How likely a walk that goes on for ever is in cluster r now, and in s after T steps."""
-        A = sums_over_clusters(labels, self.k) @ self.weighed
+        A = self.sums(labels, self.k)
         p = np.maximum((A * self.spectrum.values**self.time) @ A.T, 0)
         return np.asarray(p / p.sum())
 
@@ -121,18 +123,32 @@ class Walk:
         """The share of its time that a walk spends with each sample."""
         return self.spectrum.degrees / self.spectrum.degrees.sum()
 
-    @cached_property
-    def weighed(self) -> Array:  # (n, m)
-        return np.sqrt(self.shares)[:, None] * self.spectrum.U
+    def sums(self, labels: Labels, k: int) -> Array:  # (k, m)
+        """Those of the eigenvectors over k clusters, samples weighed by the root of their share."""
+        roots = np.sqrt(self.shares, dtype=np.float64)
+        return weighed_sums(labels, roots, k, self.spectrum.U)
 
 
-def sums_over_clusters(
-    labels: Labels, k: int, dtype: DTypeLike = np.float64
-) -> sparse.csc_array:  # (n,) -> (k, n)
+def sums_over_clusters(labels: Labels, k: int) -> sparse.csc_array:  # (n,) -> (k, n)
     """1 where a sample is in a cluster: products with it are sums over clusters."""
-    n = len(labels)
-    ones = np.ones(n, dtype)
-    return sparse.csc_array((ones, np.array(labels), np.arange(n + 1)), shape=(k, n))
+    return _weights_by_cluster(labels, np.ones(len(labels)), k)
+
+
+def weighed_sums(labels: Labels, weights: Array, k: int, V: Array) -> Array:  # (k, m)
+    """The sums of the rows of V over clusters, each row times its weight.
+
+    A product with a matrix of few numbers takes less time than to make a sparse one.
+    """
+    if k * len(labels) > _FEW_NUMBERS:
+        return np.asarray(_weights_by_cluster(labels, weights, k) @ V)
+    G = np.zeros((k, len(labels)), weights.dtype)
+    G[labels, np.arange(len(labels))] = weights
+    return np.asarray(G @ V)
+
+
+def _weights_by_cluster(labels: Labels, weights: Array, k: int) -> sparse.csc_array:  # (k, n)
+    places = np.array(labels), np.arange(len(labels) + 1)
+    return sparse.csc_array((weights, *places), shape=(k, len(labels)))
 
 
 def walk_on(K: Gram, k: int) -> Walk:

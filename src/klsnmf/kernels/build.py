@@ -36,6 +36,7 @@ from .neighbors import (
     undirected_pairs,
 )
 from .plan import Plan, choose_search, make_plan, plan_there, require_memory
+from .search import Search, search_among
 from .similarity import (
     DiffusedKernel,
     FittedKernel,
@@ -123,7 +124,9 @@ class KernelSettings:
             return None
         home, X = X, arrays.to_host(X)
         given: Any = self.n_neighbors
-        numbers = numbers_of_neighbors(X, k) if given == "auto" else Numbers(int(given))
+        among = search_among(X)
+        by_rule = given == "auto"
+        numbers = numbers_of_neighbors(X, k, search=among) if by_rule else Numbers(int(given))
         there = None
         if not arrays.follows_lists(home):
             plan = self._plan(kernel, home, numbers.usual)
@@ -132,7 +135,7 @@ class KernelSettings:
         plan = self._plan(kernel, X, numbers.most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        found = search(X, kernel, "auto", numbers.most, plan, self.workers)
+        found = search(X, kernel, "auto", numbers.most, plan, self.workers, among)
         fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
         return NeighborGraphs(numbers, home, fit, k, there)
 
@@ -255,12 +258,15 @@ def search(
     n_neighbors: int | None,
     plan: Plan,
     workers: RemoteSamples | None = None,
+    among: Search | None = None,
 ) -> tuple[Array, Array]:  # (n, m), (n, m)
     """The neighbours that a kernel needs, nearest first, and squared distances.
 
-    Of samples on a device distances alone: K has all entries there.
+    ``among`` is a search among X that was begun already. Of samples on a device distances alone: K
+    has all entries there.
     """
     n, form = X.shape[0], kernel_of(kernel)
+    among = None if form.unit_length else among
     X, wanted = form.prepared(X), min(neighbors_wanted(form, radius, n_neighbors), n - 1)
     none = np.empty((n, 0), np.intp)
     if plan.gram == "blocks":
@@ -269,7 +275,7 @@ def search(
         return none, np.empty((n, 0), X.dtype)
     find = workers.neighbor_indices if workers is not None and plan.by_workers else None
     with stage("neighbours"):
-        return nearest(X, wanted, approximate=plan.approximate, find=find)
+        return nearest(X, wanted, approximate=plan.approximate, find=find, search=among)
 
 
 def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) -> Gram:

@@ -19,7 +19,7 @@ from ..grams.sparse import weigh_links
 from ..grams.walk import Walk, walk_on
 from .neighbors import how_many_neighbors
 from .pieces import joined
-from .search import nearest_others
+from .search import Search, search_among
 from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
@@ -60,14 +60,16 @@ class Numbers:
         return max(self.usual, *self.more, 0)
 
 
-def numbers_of_neighbors(X: Matrix, k: int, noisy: float = NOISY) -> Numbers:
+def numbers_of_neighbors(
+    X: Matrix, k: int, noisy: float = NOISY, search: Search | None = None
+) -> Numbers:
     """As many as the samples ask for.
 
     No more than half a cluster of average size: what goes beyond links clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
-    around = neighborhood(X, usual)
+    around = neighborhood(X, usual, search)
     if around.noise > noisy:
         return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
     if n > _MOST_COMPARED:
@@ -96,14 +98,14 @@ class Neighborhood:
     dimension: float
 
 
-def neighborhood(X: Matrix, q: int) -> Neighborhood:
+def neighborhood(X: Matrix, q: int, search: Search | None = None) -> Neighborhood:
     """Of q neighbours, the median over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
     anyone = 2 * variance(X)
     if n < 3 or not anyone > 0:
         return Neighborhood(0.0, 0.0)
-    _, d2 = nearest_others(X, some, min(max(q, 2), n - 1))
+    _, d2 = (search or search_among(X))(some, min(max(q, 2), n - 1))
     logarithms = np.log(np.maximum(d2, _SAME * anyone)) / 2
     growth = float(np.median(logarithms[:, -1] - logarithms[:, :-1].mean(axis=1)))
     noise = float(np.median(d2[:, -1])) / anyone

@@ -18,7 +18,15 @@ from ..core.types import Array, Matrix
 from ..grams.graph import Graph
 from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
-from .search import TIE, Rough, nearest_others, sorted_exactly, without_itself
+from .search import (
+    TIE,
+    Rough,
+    Search,
+    nearest_others,
+    search_among,
+    sorted_exactly,
+    without_itself,
+)
 
 #: Numbers held at once while something is computed pair by pair.
 _BLOCK = 2**23
@@ -72,6 +80,7 @@ def nearest(
     *,
     approximate: bool = False,
     find: Callable[[int], NDArray[np.intp]] | None = None,
+    search: Search | None = None,
 ) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
@@ -79,15 +88,17 @@ def nearest(
     few distinct values have many of them: for samples that have, the search goes on until none is
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
     Where very many samples are equal, each keeps some of its equals.
-    ``find`` is another search, given the number of neighbours.
+    ``find`` is another search, given the number of neighbours, and ``search`` one among X that was
+    begun already.
     """
+    search = search or search_among(X)
     n, surplus, alone = X.shape[0], SURPLUS, find is None
     m = min(n_neighbors + surplus, n - 1)
     if approximate or find:
         find = find or partial(_approximate_indices, X)
         found, d2 = sorted_exactly(X, X, find(m))
     else:
-        found, d2 = nearest_others(X, np.arange(n), m)
+        found, d2 = search(np.arange(n), m)
     equal = np.flatnonzero((d2[:, -1:] == 0).any(axis=1))
     if alone and equal.size and (crowds := crowds_of(X, equal, 2 + found.shape[1])):
 
@@ -100,7 +111,7 @@ def nearest(
         rows = np.flatnonzero(d2[:, -1] <= reach_of(d2, n_neighbors))
         if not rows.size or n * (n_neighbors + surplus) > _BLOCK:
             break
-        sorted_rows, distances = nearest_others(X, rows, min(n_neighbors + surplus, n - 1))
+        sorted_rows, distances = search(rows, min(n_neighbors + surplus, n - 1))
         beyond = ((0, 0), (0, distances.shape[1] - d2.shape[1]))
         found, d2 = np.pad(found, beyond, "edge"), np.pad(d2, beyond, constant_values=np.inf)
         found[rows], d2[rows] = sorted_rows, distances

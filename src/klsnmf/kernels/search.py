@@ -2,12 +2,14 @@
 
 Why not a library: of 10,000 × 50 and 5000 × 784 numbers this takes 0.57 and 0.61 of the time of
 scikit-learn's NearestNeighbors, one thread each of an x86-64 server, and it tells distances too.
-With few features the trees of scikit-learn are faster, and they are used.
+With few features the trees of scikit-learn are faster, and they are used. Of few samples all
+distances are computed once, whoever asks for how many of them.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,6 +29,13 @@ _FEATURES = 16
 #: Rough distances that are held at once: they stay in the cache.
 _BLOCK = 2**21
 
+#: Up to so many samples all distances are computed at once. What share of the squared lengths of
+#: two samples their squared distance must be for that to be exact enough, and the most pairs of a
+#: sample whose distance is less.
+_FEW = 1024
+_CLOSE = 1e-5
+_MANY_CLOSE = 64
+
 #: What a tree may take for distances in megabytes; scikit-learn would take 1024.
 _MEGABYTES = 128
 
@@ -38,6 +47,56 @@ _GROUPS = 4
 
 #: So many times as many candidates as are wanted say that rounding hides who is near.
 _CROWD = 8
+
+
+#: Given rows of X, and how many: the nearest other samples of each and squared distances.
+Search = Callable[[Array, int], tuple[NDArray[np.intp], Array]]
+
+
+def search_among(X: Matrix) -> Search:
+    """The search among samples X, for whoever has several questions."""
+    if X.shape[0] <= _FEW and X.shape[1] >= _FEATURES and not sparse.issparse(X):
+        return AllPairs(X).nearest_others
+    return partial(nearest_others, X)
+
+
+class AllPairs:
+    """All squared distances of few samples, computed once, when the first asks.
+
+    By products in double precision, and from differences where two samples are so close beside
+    their lengths that rounding would tell. If that holds for very many, as it does where one
+    sample is far from all others, each question is a search of its own.
+    """
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+
+    @cached_property
+    def d2(self) -> Array | None:  # (n, n)
+        X, n = self.X, len(self.X)
+        C = X - X.mean(axis=0, dtype=np.float64)
+        products = C @ C.T
+        sums = products.diagonal()[:, None] + products.diagonal()
+        d2 = np.asarray(np.subtract(sums, 2 * products, out=products))
+        near = d2 <= _CLOSE * sums
+        np.fill_diagonal(near, False)
+        if np.count_nonzero(near) > _MANY_CLOSE * n:
+            return None
+        i, j = np.nonzero(near)
+        d2[i, j] = squared_distances(X, i, X, j)
+        np.fill_diagonal(d2, np.inf)  # a sample is not its own neighbour
+        return d2
+
+    def nearest_others(self, rows: Array, m: int) -> tuple[NDArray[np.intp], Array]:
+        if self.d2 is None:
+            return nearest_others(self.X, rows, m)
+        d2 = self.d2[rows]
+        found = np.argpartition(d2, m - 1, axis=1)[:, :m]
+        found.sort(axis=1)  # of those that are equally far the first ones come first
+        d2 = np.take_along_axis(d2, found, axis=1)
+        order = np.argsort(d2, axis=1, kind="stable")
+        d2 = np.take_along_axis(d2, order, axis=1).astype(self.X.dtype, copy=False)
+        return np.take_along_axis(found, order, axis=1), d2
 
 
 def nearest_others(

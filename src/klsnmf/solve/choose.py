@@ -28,9 +28,9 @@ from functools import cached_property
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from ..core.kmeans import draw_seed, kmeans
+from ..core.kmeans import draw_seed, in_their_span, kmeans, kmeans_labels
 from ..core.types import Labels, Matrix
-from ..core.work import stage, steps
+from ..core.work import stage, tell
 from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
@@ -161,9 +161,12 @@ class Asked:
     def starts(self) -> list[Labels]:
         """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
         U = self.walk.spectrum.U[:, : self.k]
-        rng, ways = np.random.RandomState(self.seed), [normalize(U)] * self.tries
-        ways.append(U / np.sqrt(self.walk.shares)[:, None])
-        return [kmeans(E, self.k, draw_seed(rng)).labels_ for E in steps(ways, "starts")]
+        rng = np.random.RandomState(self.seed)
+        *seeds, last = (draw_seed(rng) for _ in range(self.tries + 1))
+        found = list(kmeans_labels(normalize(U), self.k, seeds))
+        found.append(kmeans(U / np.sqrt(self.walk.shares)[:, None], self.k, last).labels_)
+        tell("starts", len(found), len(found))
+        return found
 
     @stage("answers")
     def answer(self, others: Sequence[Labels], *, even: bool) -> Answer:
@@ -188,6 +191,7 @@ def choose(
 ) -> Choice:
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
+    X = in_their_span(X)
     of_samples: Labels = kmeans(X, k, draw_seed(rng)).labels_
     seed = draw_seed(rng)
     smallest = how_many_neighbors(X.shape[0], k)

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.types import Array, Labels
-from ..grams.walk import Walk, sums_over_clusters
-from .perron import halves
+from ..grams.walk import Walk
+from .perron import halves, members_of
 from .solution import Doubts
 
 #: A border that is crossed by more is weak. Of the clusters that are doubted at 0.2, 0.25 and 0.3,
@@ -61,17 +61,18 @@ def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
     Clusters are cut along the direction in which they are widest, where every sample weighs the
     same and where every cluster does.
     """
-    found = np.ones(walk.k)
+    found, members = np.ones(walk.k), members_of(labels, walk.k)
     for even in (True, False):
-        F = walk.features(even=even)
-        for c in range(walk.k):
-            members = np.flatnonzero(labels == c)
-            side = halves(F[members]).side
-            if min(side.sum(), (~side).sum()) <= _FEWEST:
-                continue
-            two = np.full(len(labels), 2)
-            two[members] = side
-            found[c] = min(found[c], border(_between_sides(walk, two))[0, 1])
+        sides = np.zeros(len(labels), np.intp)
+        for each, cut in zip(members, halves(walk.features(even=even), members), strict=True):
+            sides[each] = cut.side
+        two = 2 * labels + sides
+        smaller = np.bincount(two, minlength=2 * walk.k).reshape(-1, 2).min(axis=1)
+        A = walk.sums(two, 2 * walk.k)
+        for c in np.flatnonzero(smaller > _FEWEST):
+            own = A[2 * c : 2 * c + 2]
+            crossed = np.maximum((own * walk.spectrum.values**walk.time) @ own.T, 0)
+            found[c] = min(found[c], border(crossed)[0, 1])
     return found
 
 
@@ -82,9 +83,3 @@ def border(p: Array) -> Array:  # (k, k) -> (k, k)
     found = crossed + (p / (own + p))
     np.fill_diagonal(found, 0)
     return np.asarray(found)
-
-
-def _between_sides(walk: Walk, sides: Labels) -> Array:  # (n,) -> (2, 2)
-    """The crossings between sides 0 and 1 of a cluster; others are 2."""
-    A = (sums_over_clusters(sides, 3) @ walk.weighed)[:2]
-    return np.maximum((A * walk.spectrum.values**walk.time) @ A.T, 0)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.types import Array, Labels
-from ..grams.walk import Features, sums_over_clusters
+from ..grams.walk import Features, weighed_sums
 
 #: Steps of a start at most, after an exchange, and of the two halves of a cluster.
 _STEPS = 30
@@ -38,6 +38,9 @@ _GAIN = 1e-5
 #: Steps towards the direction in which a cluster is widest, and the fewest samples that are cut.
 _DIRECTION_STEPS = 8
 _FEWEST_CUT = 4
+
+#: What is explained is more than that, where something is divided by it.
+_TINY = float(np.finfo(np.float32).tiny)
 
 #: Starts, of those that explain most, whose clusters are exchanged.
 _FINALISTS = 3
@@ -59,23 +62,23 @@ class Clusters:
 
 def settled(F: Features, labels: Labels, k: int, steps: int = _STEPS) -> Clusters:  # (n,)
     """The clusters that exact steps lead to; what they explain never falls."""
-    each, G = np.arange(len(labels)), sums_over_clusters(labels, k, F.along.dtype)
-    G.data /= np.sqrt(np.bincount(labels, minlength=k))[labels]
+    each, dtype = np.arange(len(labels)), F.along.dtype
+    shares = (1 / np.sqrt(np.bincount(labels, minlength=k)[labels])).astype(dtype)
     for turn in range(steps):
-        sums = G @ F.along
-        alone = np.bincount(labels, F.beside * np.square(G.data), k)
-        explained = np.square(sums).sum(axis=1, dtype=np.float64) + alone
-        root = np.sqrt(np.maximum(explained, np.finfo(np.float32).tiny)).astype(G.dtype)
+        sums = weighed_sums(labels, shares, k, F.along)
+        alone = np.bincount(labels, F.beside * np.square(shares), k)
+        explained = np.einsum("ij,ij->i", sums, sums, dtype=np.float64) + alone
+        root = np.sqrt(np.maximum(explained, _TINY)).astype(dtype)
         closeness = F.along @ (sums / root[:, None]).T
-        closeness[each, labels] += F.beside * G.data / root[labels]
+        closeness[each, labels] += F.beside * shares / root[labels]
         new = closeness.argmax(axis=1)
         if turn == steps - 1 or (turn > 1 and np.array_equal(new, labels)):
             break
         labels = new
         shares = np.maximum(closeness[each, labels], 0) / root[labels]
         length = np.sqrt(np.bincount(labels, np.square(shares), k))
-        G.indices[:], G.data[:] = labels, shares / np.where(length > 0, length, 1)[labels]
-    return Clusters(labels, explained, G.data, sums)
+        shares /= np.where(length > 0, length, 1).astype(dtype)[labels]
+    return Clusters(labels, explained, shares, sums)
 
 
 def exchanged(F: Features, now: Clusters, cutter: Cutter | None = None) -> Clusters:
@@ -85,8 +88,8 @@ def exchanged(F: Features, now: Clusters, cutter: Cutter | None = None) -> Clust
         return _other_halves(F, now) if k == 2 else now
     cutter, failed = cutter or Cutter(F), set[tuple[bytes, ...]]()
     for _ in range(_EXCHANGES):
-        members, costs = _members(now.labels, k), joining_costs(now)
-        cuts = [cutter.cut(each, p) for each, p in zip(members, now.sums, strict=True)]
+        members, costs = members_of(now.labels, k), joining_costs(now)
+        cuts = cutter.cuts(members, now.sums)
         gains = np.array([cut.total for cut in cuts]) - now.explained
         better = None
         for c in np.argsort(-gains, kind="stable")[:_TRIES]:
@@ -111,9 +114,9 @@ def exchanged(F: Features, now: Clusters, cutter: Cutter | None = None) -> Clust
 
 def _other_halves(F: Features, now: Clusters) -> Clusters:
     """Of two clusters one half of one goes to the other, where that pays."""
-    for c, (members, p) in enumerate(zip(_members(now.labels, 2), now.sums, strict=True)):
-        side = halves(F[members], p).side
-        for half in (members[side], members[~side]):
+    both = members_of(now.labels, 2)
+    for c, cut in enumerate(halves(F, both, now.sums)):
+        for half in (both[c][cut.side], both[c][~cut.side]):
             labels = now.labels.copy()
             labels[half] = 1 - c
             found = settled(F, labels, 2)
@@ -156,33 +159,95 @@ class Cutter:
     def __init__(self, F: Features) -> None:
         self.F, self.seen = F, dict[bytes, Cut]()
 
-    def cut(self, members: Array, p: Array) -> Cut:
-        key = members.tobytes()
-        if key not in self.seen:
-            self.seen[key] = halves(self.F[members], p)
-        return self.seen[key]
+    def cuts(self, members: Sequence[Array], sums: Array) -> list[Cut]:  # (k, m)
+        keys = [each.tobytes() for each in members]
+        new = [c for c, key in enumerate(keys) if key not in self.seen]
+        if new:
+            found = halves(self.F, [members[c] for c in new], sums[new])
+            self.seen |= {keys[c]: cut for c, cut in zip(new, found, strict=True)}
+        return [self.seen[key] for key in keys]
 
 
-def halves(F: Features, p: Array | None = None) -> Cut:  # (m,)
-    """Of these samples, by the direction in which they are widest beside p, then exact steps."""
-    none, V = Cut(-np.inf, np.zeros(len(F.beside), bool)), F.along
-    if len(V) < _FEWEST_CUT:
-        return none
-    p = V.sum(axis=0) if p is None else p
-    p = p / (np.sqrt(p @ p) or 1)
-    beside = V - (V @ p)[:, None] * p
-    place = beside @ beside[np.square(beside).sum(axis=1).argmax()]
+def halves(F: Features, members: Sequence[Array], sums: Array | None = None) -> list[Cut]:
+    """Of each of these clusters, by the direction in which it is widest, then exact steps.
+
+    Beside its mean, or the direction that ``sums`` tell, (k, m). All clusters go side by side.
+    """
+    k, sizes = len(members), np.array([len(each) for each in members])
+    cuts = [Cut(-np.inf, np.zeros(size, bool)) for size in sizes]
+    some = [c for c in range(k) if sizes[c] >= _FEWEST_CUT]
+    if not some:
+        return cuts
+    F = F[np.concatenate([members[c] for c in some])]
+    cluster = np.repeat(some, sizes[some])
+    side = _widest(F.along, cluster, k, sums) > 0
+    both = np.bincount(cluster, side, k) * np.bincount(cluster, ~side, k) > 0
+    kept = both[cluster]
+    found = _settled_halves(F[kept], cluster[kept], side[kept], k) if kept.any() else {}
+    return [found.get(c, cut) for c, cut in enumerate(cuts)]
+
+
+def _widest(V: Array, cluster: Labels, k: int, sums: Array | None) -> Array:  # (n, m) -> (n,)
+    """Where each sample is along the direction in which its cluster, in order, is widest."""
+    ones = np.ones(len(V), V.dtype)
+    p = weighed_sums(cluster, ones, k, V) if sums is None else sums
+    p = p / _lengths(p)
+    V = V - (V * p[cluster]).sum(axis=1)[:, None] * p[cluster]
+    lengths = np.einsum("ij,ij->i", V, V)
+    furthest = np.lexsort((-lengths, cluster))[np.searchsorted(cluster, np.arange(k)) % len(V)]
+    place = np.einsum("ij,ij->i", V, V[furthest][cluster])
     for _ in range(_DIRECTION_STEPS):
-        place = beside @ (beside.T @ place)
-        place /= np.sqrt(place @ place) or 1
-    side = place > 0
-    if side.all() or not side.any():
-        return none
-    both = settled(F, side.astype(np.intp), 2, _HALVING_STEPS)
-    return Cut(both.total, both.labels == 1)
+        direction = weighed_sums(cluster, place, k, V)
+        place = np.einsum("ij,ij->i", V, (direction / _lengths(direction))[cluster])
+    return place
 
 
-def _members(labels: Labels, k: int) -> list[Array]:
+def _lengths(V: Array) -> Array:  # (k, m) -> (k, 1)
+    """Those of rows, 1 for rows of zeros."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", V, V))[:, None]
+    return np.where(lengths > 0, lengths, 1).astype(V.dtype)
+
+
+def _settled_halves(F: Features, cluster: Labels, side: Array, k: int) -> dict[int, Cut]:
+    """The steps of `settled` for the two sides of each cluster, which see no other.
+
+    A cluster that stands still leaves.
+    """
+    found: dict[int, Cut] = {}
+    dtype = F.along.dtype
+    half = 2 * cluster + side
+    shares = (1 / np.sqrt(np.bincount(half)[half])).astype(dtype)
+    for turn in range(_HALVING_STEPS):
+        half = 2 * cluster + side
+        sums = weighed_sums(half, shares, 2 * k, F.along)
+        alone = np.bincount(half, F.beside * np.square(shares), 2 * k)
+        explained = np.einsum("ij,ij->i", sums, sums, dtype=np.float64) + alone
+        root = np.sqrt(np.maximum(explained, _TINY)).astype(dtype)
+        sums /= root[:, None]
+        own, other = (np.einsum("ij,ij->i", F.along, sums[h]) for h in (half, half ^ 1))
+        own += F.beside * shares / root[half]
+        moves = np.where(side, other >= own, other > own)  # the first of two that are as good
+        if turn > 1 or turn == _HALVING_STEPS - 1:
+            still = np.bincount(cluster, moves, k) == 0
+            ended = (still | (turn == _HALVING_STEPS - 1))[cluster]
+            for c in np.unique(cluster[ended]):
+                total = float(explained[2 * c] + explained[2 * c + 1])
+                found[int(c)] = Cut(total, side[cluster == c])
+            if ended.all():
+                break
+        else:
+            ended = np.zeros(len(side), bool)
+        side = side ^ moves
+        half = half ^ moves
+        shares = np.maximum(np.where(moves, other, own), 0) / root[half]
+        length = np.sqrt(np.bincount(half, np.square(shares), 2 * k))
+        shares /= np.where(length > 0, length, 1).astype(dtype)[half]
+        if ended.any():
+            F, cluster, side, shares = F[~ended], cluster[~ended], side[~ended], shares[~ended]
+    return found
+
+
+def members_of(labels: Labels, k: int) -> list[Array]:
     """Who is in each cluster."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
