@@ -14,7 +14,7 @@ with (ROOT / "docs" / "words.csv").open(encoding="utf-8", newline="") as file:
     WORDS = dict(list(csv.reader(file))[1:])
 
 #: Directives of reStructuredText whose content is no prose.
-NO_PROSE = re.compile(r"\s*\.\. (math|code-block|literalinclude|image|include|\[\w+\])")
+NO_PROSE = re.compile(r"\s*\.\. (math|csv-table|code-block|literalinclude|image|include|\[\w+\])")
 #: The rule above and below a table: = signs, and spaces between its columns.
 RULE = re.compile(r"\s*=+( +=+)+\s*$")
 
