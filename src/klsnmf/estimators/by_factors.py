@@ -214,7 +214,7 @@ class Factorization(Clusterer):
             **{"labels_": labels, "G_": G, "components_": components},
             "reconstruction_err_": error * unit,
             "strengths_": strength(reading.scores(G, gains), labels).astype(X.dtype, copy=False),
-            **{"_reading": reading, "_unit": unit},
+            **{"_reading": reading, "_unit": unit, "_fitted_on_sparse": sparse.issparse(X)},
         }
         return [Result(attributes, self._notes(best, labels))]
 
