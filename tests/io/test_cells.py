@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import anndata
 import h5py
 import numpy as np
 import pandas as pd
@@ -11,6 +10,8 @@ from scipy import sparse
 
 from klsnmf.io.read import read
 from klsnmf.io.table import Choice, InputError
+
+anndata = pytest.importorskip("anndata")
 
 X = np.round(np.random.default_rng(0).poisson(1.0, (6, 4)), 1).astype(np.float32)
 PATH = Path("a.h5ad")
