@@ -153,6 +153,16 @@ def test_hostile_files(change):
     hostile(change)
 
 
+@pytest.mark.parametrize("link", [h5py.ExternalLink("b.h5ad", "/X"), h5py.SoftLink("/other")])
+def test_links_are_not_followed_to_sound_matrices(link):
+    write().write_h5ad("b.h5ad")
+    with h5py.File(PATH, "r+") as file:
+        file.move("X", "other")
+        file["X"] = link
+    with pytest.raises(InputError, match=r"a\.h5ad: 'X' is a link to another place"):
+        read(PATH, Choice())
+
+
 def test_one_long_text_in_every_row_is_counted(monkeypatch):
     write()
     monkeypatch.setattr("klsnmf.io.h5ad.LIMIT", 4 * 10**5)

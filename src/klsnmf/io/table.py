@@ -253,8 +253,8 @@ def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
     """Refuse a table without any column to cluster by."""
     if not kept:
         raise InputError(
-            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
-            "Describe the samples by numbers."
+            f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. For "
+            "a column of text, use --text-column NAME."
         )
 
 
