@@ -157,7 +157,7 @@ def cluster(
             notes = list(table.messages)
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter has no meaning for {method}, and was left out.")
-            display.title(f"Writing labels, model and report to {folder}", "results")
+            display.title(f"Writing results to {folder}", "results")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
