@@ -48,9 +48,6 @@ _RULES = 0.5
 class Point(NamedTuple):
     x: float
     y: float
-    id: str
-    strength: float
-    label: str | None
 
 
 class Group(NamedTuple):
@@ -64,9 +61,9 @@ class Group(NamedTuple):
 
 class Map(NamedTuple):
     groups: list[Group]
+    which: Labels  # the samples of the points, in their order
     kind: str  # what the plane is, in words
     source: str  # what it is drawn from, in words
-    shown: int
     width: int
     height: int
     sheet: Sheet | None  # the pictures of the points, in their order
@@ -88,10 +85,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     groups = []
     for cluster in np.unique(run.labels[which]):
         inside = np.flatnonzero(run.labels[which] == cluster)
-        points = [
-            Point(float(x), float(y), run.id_of(i), float(run.strength[i]), run.label_of(i))
-            for i, (x, y) in zip(which[inside].tolist(), positions[inside], strict=True)
-        ]
+        points = [Point(float(x), float(y)) for x, y in positions[inside]]
         x, y = positions[inside[densest(positions[inside])]]
         if run.n_clusters > MANY:  # small groups would vanish below their numbers
             y = max(positions[inside, 1].min() - 11, 8.0)
@@ -100,7 +94,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     if run.image_shape is not None:
         pictures = sheet(run.darkroom.develop(run.rows(which)), budget)
     numbered = len(groups) <= _NUMBERED
-    return Map(groups, kind, source, len(which), SIDE, height, pictures, numbered)
+    return Map(groups, which, kind, source, SIDE, height, pictures, numbered)
 
 
 def densest(points: Array) -> int:  # (m, 2)
