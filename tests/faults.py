@@ -1019,7 +1019,7 @@ FAULTS = [
     ),
     Fault(
         ".mat: without the memory check of what is packed",
-        'memory.require(2 * size, f"What {path} holds", "Give a part of the data.")',
+        'memory.require(2 * size, f"What {path} holds", "Use less data.")',
         "pass",
         "test_a_mat_that_has_no_room",
     ),

@@ -208,7 +208,7 @@ def test_gaps_are_for_wnmf(samples):
     assert "line 6, column 'f2'" in error
     assert "--method" not in error
     _, error = run("cluster", "gaps.csv", "--method", "wnmf", "--force", code=3)
-    assert "Give it: -k NUMBER" in error
+    assert "-k NUMBER" in error
 
 
 # ---------------------------------------------------------------------- what is shown
@@ -296,7 +296,7 @@ def test_a_method_that_cannot_does_not_stop_the_others(samples):
     np.save("signed.npy", samples[0] - 3)
     found = run("compare", "signed.npy", "-k", K, "--methods", "gnmf,kmeans", "--json", code=1)[0]
     gnmf, kmeans = json.loads(found)["methods"]
-    assert gnmf["failure"] == "it takes no negative numbers"
+    assert gnmf["failure"] == "it cannot use negative numbers"
     assert kmeans["failure"] is None
     assert kmeans["stability"] == 1
 

@@ -122,7 +122,7 @@ def test_counts_in_a_sparse_matrix_are_logarithms_too():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--columns", "g*"], "no column that fits 'g*'"),
+        (["--columns", "g*"], "no column that matches 'g*'"),
         (["--columns", "f*", "--exclude", "f*"], "no column of numbers"),
         (["--exclude", "f9"], "no column 'f9'"),
         (["--encode", "colours"], "Did you mean 'colour'?"),
@@ -155,7 +155,7 @@ def test_options_for_columns_need_columns(samples):
     for data in ("mine.npy", "mine.npz"):
         for option in ("--exclude", "--encode"):
             _, error = run("cluster", data, "-k", K, option, "f1", code=3)
-            assert "--exclude and --encode have no meaning" in error
+            assert "Leave out --exclude and --encode" in error
     write_csv("mine.csv", X)
     _, error = run("cluster", "mine.csv", "--pca", 2, "--method", "gnmf", code=2)
     assert "--pca 2 makes negative numbers" in error
@@ -207,7 +207,10 @@ def test_steps_from_a_stranger_are_checked(step, samples):
     harmed = about | {"preparation": replace(good, steps=(step,))}
     model_file.save(estimator, "bad.npz", **harmed)
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is no model that this klsnmf reads (its preparation is damaged:" in error
+    assert (
+        "bad.npz is not a model that this version of klsnmf can read (its preparation is damaged:"
+        in error
+    )
     assert "Give the model.npz that klsnmf cluster wrote, or make it again." in error
 
 
@@ -232,4 +235,6 @@ def test_a_preparation_from_a_stranger_is_checked(about, samples):
     estimator, _ = model_file.load("mine-clusters/model.npz")
     model_file.save(estimator, "bad.npz", **about)
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is no model that this klsnmf reads (its preparation is" in error
+    assert (
+        "bad.npz is not a model that this version of klsnmf can read (its preparation is" in error
+    )
