@@ -14,6 +14,7 @@ HOMES = {
     **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
     **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
     "rank_evidence": "estimators.rank",
+    "prepare": "preparation.frames",
     "walk_score": "solve.judge",
 }
 

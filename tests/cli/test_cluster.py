@@ -193,10 +193,11 @@ def test_gaps_are_for_wnmf(samples):
     X[4, 2] = np.nan
     write_csv("gaps.csv", X)
     Path("gaps.csv").write_text(Path("gaps.csv").read_text().replace("nan", ""))
-    _, error = run("cluster", "gaps.csv", "-k", K, code=3)
+    _, error = run("cluster", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "gaps.csv has 1 missing value, in line 6, column 'f2'. Fill it in" in error
+    assert "--missing drop-rows, drop-columns, median or knn. If none will do: " in error
     assert "--method wnmf" in error
-    _, error = run("compare", "gaps.csv", "-k", K, code=3)
+    _, error = run("compare", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "line 6, column 'f2'" in error
     assert "--methods wnmf" in error
     run("cluster", "gaps.csv", "-k", K, "--method", "wnmf")
@@ -245,7 +246,9 @@ def test_quiet_and_notes(samples):
     X, _ = samples
     write_csv("mine.csv", X, remark=["text"] * N)
     shown, error = run("cluster", "mine.csv", "-k", K)
-    assert "Note: Left out, because they hold text: 'remark'." in error
+    assert (
+        "Note: Left out, because they hold text: 'remark'. As categories: --encode NAME." in error
+    )
     lines = shown.splitlines()
     assert lines[0] == "cluster\tsamples\tmedian strength"
     assert lines[1].split("\t")[0] == "0"

@@ -50,7 +50,8 @@ class _Asked:
             (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
         ]
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--scale", steps.scale if steps.scale != "none" else None)]
+        given += [("--prepare", steps.prepare if steps.prepare != "auto" else None)]
+        given += [("--scale", steps.scale)]
         given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
         given += [("--sheet", name) for name in wanted.sheets]
         for name, value in given:
@@ -149,13 +150,13 @@ def cluster(
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, preparation = prepared(table, source)
+            table, preparation = prepared(table, source, [method])
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths", "strengths")
             strength = strengths(fitted.estimator, table.X)
-            summary = _summary(table, asked, fitted, strength)
+            summary = _summary(table, asked, fitted, strength, preparation)
             notes = list(table.messages)
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter was ignored: {method} has no such setting.")
@@ -293,7 +294,9 @@ def _write_report(
     return told, None
 
 
-def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
+def _summary(
+    table: Table, asked: _Asked, fitted: Fitted, strength: Any, preparation: Preparation
+) -> dict[str, Any]:
     import numpy as np
 
     from ..core.version import __version__
@@ -311,7 +314,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "command": asked.command,
         "method": asked.method,
         **size_of(table),
-        "scale": asked.source.steps.scale,
+        "scale": " and ".join(preparation.scales) or "none",
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),
