@@ -195,7 +195,7 @@ def test_gaps_are_for_wnmf(samples):
     Path("gaps.csv").write_text(Path("gaps.csv").read_text().replace("nan", ""))
     _, error = run("cluster", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "gaps.csv has 1 missing value, in line 6, column 'f2'. Fill it in" in error
-    assert "--missing drop-rows, drop-columns, median or knn. If none will do: " in error
+    assert "--missing drop-rows, drop-columns, median or knn. Or use " in error
     assert "--method wnmf" in error
     _, error = run("compare", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "line 6, column 'f2'" in error
