@@ -773,7 +773,13 @@ FAULTS = [
         "number of clusters: what cuts of a piece explain does not count",
         "np.clip((explained - chance) / (1 - chance), 0, 1)",
         "np.clip(explained, 0, 1)",
-        "test_the_score_is_persistence_clarity_and_number",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
+    ),
+    Fault(
+        "number of clusters: specks count as clusters",
+        "clarity(explained, chance) ** 2 * evenness",
+        "clarity(explained, chance) ** 2",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
     ),
     Fault(
         "number of clusters: a rival does not matter",
