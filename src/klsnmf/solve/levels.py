@@ -27,6 +27,7 @@ from ..kernels.count import (
     Evidence,
     by_chance,
     chosen_of,
+    clarity,
     evenness_of,
     scores,
 )
@@ -43,6 +44,10 @@ _FIRST = 40
 _FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
+
+#: Beyond the first candidates clusters must be clear by more than this: their number alone makes
+#: for a high score.
+_HALF = 0.5
 
 #: Beyond those the most persistent of so many numbers is looked at.
 _EVERY = 4
@@ -261,7 +266,8 @@ def evidence_of(
     n_found = np.array([known[k].n_found for k in asked], int)
     chance = by_chance(values, numbers, n, q)
     evenness = np.array([known[k].evenness for k in asked])
-    score = np.where(n_found >= 2, scores(persistence, explained, chance, evenness, numbers), 0.0)
+    real = (n_found >= 2) & ((numbers <= _FIRST) | (clarity(explained, chance) > _HALF))
+    score = np.where(real, scores(persistence, explained, chance, evenness, numbers), 0.0)
     # Several directions may lead to the same number of clusters, where others are specks.
     order = np.lexsort((-score, n_found))
     order = order[n_found[order] >= 2]
