@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
+    from .preparation.frames import prepare
+    from .solve.judge import walk_score
 
 __all__ = [
     "CNMF",
@@ -34,8 +36,10 @@ __all__ = [
     "metrics",
     "n_clusters_evidence",
     "path",
+    "prepare",
     "rank_evidence",
     "report",
+    "walk_score",
 ]
 
 

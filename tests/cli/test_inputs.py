@@ -130,7 +130,7 @@ def test_parts_of_other_kinds(kind, samples):
 def test_columns_of_parts_go_by_their_names():
     Path("a.csv").write_text("a,b\n1,2\n3,4\n")
     Path("b.csv").write_text("b,a\n6,5\n,7\n")
-    _, told = run("cluster", "a.csv", "b.csv", code=3)
+    _, told = run("cluster", "a.csv", "b.csv", "--prepare", "none", code=3)
     assert "a.csv and 1 other has 1 missing value, in line 3 of b.csv, column 'b'" in told
 
 

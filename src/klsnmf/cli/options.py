@@ -122,7 +122,8 @@ def columns(text: str) -> Callable[..., Any]:
 class Steps:
     """What is to be done to a table before it is clustered."""
 
-    scale: str = "none"
+    prepare: str = "auto"
+    scale: str | None = None
     missing: str | None = None
     pca: int | None = None
 
@@ -172,9 +173,15 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--scale",
             type=click.Choice(["none", "standard", "log"]),
-            default="none",
             help="standard gives every column mean 0 and variance 1, for columns of different "
-            "units; log takes log1p of counts per 10,000, for counts.",
+            "units; log takes log1p of counts per 10,000, for counts. [default: by --prepare]",
+        ),
+        click.option(
+            "--prepare",
+            type=click.Choice(["auto", "none"]),
+            default="auto",
+            help="auto looks at a table: which columns to leave out, on what scale, how to fill "
+            "gaps; it tells what it does. Options for these have the last word.",
         ),
         click.option(
             "--missing",

@@ -13,6 +13,7 @@ from ..core.words import plural
 from ..io.errors import InputError, ModelError, require_exists
 from ..methods import METHODS
 from . import options
+from .estimate import Part
 from .output import printable, show_json, show_lines, show_notes
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def predict(
         given = options.choice(columns, id_column, None, skip_broken, sheets=sheets)
         table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
+        display.plan([Part("thousands of samples", None)])
         table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:

@@ -237,6 +237,11 @@ def _matching(
     return found
 
 
+def text_left_out(names: Sequence[str]) -> str:
+    """What to say of columns that hold no numbers, and what they could be used for."""
+    return f"Left out, because they hold text: {listed(names)}. As categories: --encode NAME."
+
+
 def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
     """Refuse a table without any column to cluster by."""
     if not kept:
