@@ -266,7 +266,7 @@ def evidence_of(
     n_found = np.array([known[k].n_found for k in asked], int)
     chance = by_chance(values, numbers, n, q)
     evenness = np.array([known[k].evenness for k in asked])
-    real = (n_found >= 2) & ((numbers <= _FIRST) | (clarity(explained, chance) > _HALF))
+    real = (n_found >= 2) & ((numbers <= MOST_AT_FIRST) | (clarity(explained, chance) > _HALF))
     score = np.where(real, scores(persistence, explained, chance, evenness, numbers), 0.0)
     # Several directions may lead to the same number of clusters, where others are specks.
     order = np.lexsort((-score, n_found))
