@@ -46,7 +46,7 @@ from ..kernels.levels import Level, Profile
 from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
-from ..preparation import base, categories, gaps, numbers
+from ..preparation import base, categories, gaps, numbers, texts
 from ..solve.solution import Doubts, Trouble
 from . import model_checks
 from .errors import ModelError as ModelError
@@ -112,9 +112,10 @@ def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
 def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
     wanted = "the model.npz that klsnmf cluster wrote"
     if isinstance(reason, UnsafeFileError):
-        return ModelError(f"{reason} It is no model of klsnmf: give {wanted}.")
+        return ModelError(f"{reason} It is not a model of klsnmf: give {wanted}.")
     return ModelError(
-        f"{path} is no model that this klsnmf reads ({reason}). Give {wanted}, or make it again."
+        f"{path} is not a model that this version of klsnmf can read ({reason}). Give {wanted}, "
+        "or make it again."
     )
 
 
@@ -153,6 +154,7 @@ _ARCHIVE = _ModelArchive(
     *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
+    *(texts.WeighWords,),
     *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt),
     *(Doubts, Trouble),
 )
