@@ -36,15 +36,16 @@ _ROUNDS = 12
 #: What the leading vectors gain in a round that leaves them as they are, to all intents.
 _STILL = 1e-5
 
-#: With a filter: its degree for a first look, its lowest, and its highest before the first vectors
-#: are known and after, how steeply it rises between the edge and 1 (the hyperbolic cosine of this),
-#: how often it is applied to a block of columns, and the most products.
+#: With a filter: its degree for a first look, its lowest and its highest, how steeply it rises
+#: between the edge and 1 (the hyperbolic cosine of this), further looks, how often it is applied to
+#: a block of columns after them and in each round that follows, and the most products.
 _FIRST_DEGREE = 12
 _LEAST_DEGREE = 4
-_MOST_AT_FIRST = 50
 _MOST_DEGREE = 200
 _RISE = 5.0
+_LOOKS = 2
 BLOCKS = 6
+_MORE = 3
 _MOST_PRODUCTS = 600
 
 #: Residuals that are small enough, and as a share of the way from the last eigenvalue up to 1.
@@ -111,8 +112,8 @@ def leading(
     again, a block of few columns spans many eigenvectors: several times fewer products than all of
     them together would take. It finds an eigenvalue as often as the block has columns; ``known``
     are eigenvectors of eigenvalue 1, (n, c), if there may be more. Where the ``wanted`` leading
-    ones of the m are not yet found then, all of them are filtered, by an edge that follows the
-    smallest eigenvalue found so far. Q is overwritten.
+    ones of the m are not yet found then, a block of those that are known worst goes on beside all
+    others, by an edge that follows the smallest eigenvalue found so far. Q is overwritten.
 
     ``rough`` multiplies in single precision. It goes as far as the tolerance asks, in half the
     time, unless eigenvalues crowd too close to 1 or rounding is all that is left.
@@ -147,6 +148,8 @@ class _Search:
 
     Q: Array  # (n, at most m + SPARE)
     values: Array
+    worst: Array  # (b,), places of the wanted vectors with the largest residuals, then of others
+    b: int  # columns of a block
 
     def __init__(self, known: Array, m: int, wanted: int) -> None:
         self.known, self.m, self.wanted = known, m, wanted
@@ -155,47 +158,77 @@ class _Search:
     def goes_on(self, unresolved: float) -> bool:
         """Whether vectors are not yet found, and can be told apart in this precision."""
         found = self.residual < min(_RESIDUAL, _SHARE * (1 - self.edge))
-        return not found and self._resolved(unresolved) and self.products <= _MOST_PRODUCTS
+        return not found and self._resolved(unresolved, self.Q) and self.products <= _MOST_PRODUCTS
 
-    def _resolved(self, unresolved: float) -> bool:
-        return 1 - self.edge >= unresolved * np.finfo(self.Q.dtype).eps
+    def _resolved(self, unresolved: float, V: Array) -> bool:
+        return 1 - self.edge >= unresolved * float(np.finfo(V.dtype).eps)
 
     def begin(self, multiply: Callable[[Array], Array], block: Array) -> None:  # (n, b)
-        """A first look at the block tells where the edge is, and it is filtered again and again."""
-        (n, b), c = block.shape, self.known.shape[1]
-        blocks = max(BLOCKS, -(-(self.m + SPARE) // b))
-        V = np.empty((n, min(c + b * blocks, n)), block.dtype, order="F")
+        """Looks at the block tell where the edge is; then it is filtered again and again.
+
+        A first look from random columns sees an edge that is far too low where eigenvalues crowd
+        below 1. The next ones begin where it ended.
+        """
+        n, self.b = block.shape
+        block = self._look(multiply, block, _FIRST_DEGREE)
+        for _ in range(_LOOKS):
+            if self._degree() > _FIRST_DEGREE:
+                block = self._look(multiply, block, self._degree())
+        blocks = max(BLOCKS, -(-(self.m + SPARE) // self.b))
+        V = self._room(n, self.b * blocks, block.dtype)
+        self._extend(multiply, V, block, 0)
+
+    def _look(self, multiply: Callable[[Array], Array], block: Array, degree: int) -> Array:
+        """The block filtered, and the edge where its smallest eigenvalue is."""
+        block = _beside(self.known, self._filtered(multiply, block, degree))
+        first = linalg.eigvalsh(block.T @ multiply(np.ascontiguousarray(block)))
+        self.edge = float(np.clip(first[0], _LEAST_EDGE, _LAST_EDGE))
+        if not self._resolved(_UNRESOLVED, block):  # the block is all there is at 1, as it seems
+            self.edge = _FIRST_EDGE
+        return block
+
+    def _room(self, n: int, columns: int, dtype: np.dtype[Any]) -> Array:
+        """For the vectors that are known, and so many others."""
+        c = self.known.shape[1]
+        V = np.empty((n, min(c + columns, n)), dtype, order="F")
         V[:, :c] = self.known
-        self.Q = V[:, c:]
-        block = self._filtered(multiply, block, _FIRST_DEGREE)
-        for filled in range(c, V.shape[1], b):
-            if filled > c:
-                block = self._filtered(multiply, block, min(self._degree(), _MOST_AT_FIRST))
-            block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]
-            V[:, filled : filled + block.shape[1]] = block
-            if filled == c:
-                first = linalg.eigvalsh(block.T @ multiply(np.ascontiguousarray(block)))
-                self.edge = float(np.clip(first[0], _LEAST_EDGE, _LAST_EDGE))
-                if not self._resolved(_UNRESOLVED):  # the block is all there is at 1, as it seems
-                    self.edge = _FIRST_EDGE
+        return V
+
+    def _extend(
+        self, multiply: Callable[[Array], Array], V: Array, block: Array, filled: int
+    ) -> None:
+        """Fill the room that is left: with the block if there is nothing, and filtered again."""
+        c = self.known.shape[1]
+        for start in range(c + filled, V.shape[1], self.b):
+            if start > c:
+                block = self._filtered(multiply, block, self._degree())
+                block = _beside(V[:, :start], block)[:, : V.shape[1] - start]
+            V[:, start : start + block.shape[1]] = block
             tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
+        self.Q = V[:, c:]
         self.align(multiply)
 
     def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
         """Go on from here in a higher precision, with as many products as from the beginning."""
-        unfinished = self.goes_on(0)
+        unfinished = self.goes_on(0) or not self._resolved(_CROWDED, self.Q)
         self.Q, self.products = self.Q.astype(dtype), 0
         if unfinished:
             # A filter of all that is below the first edge takes the rounding away, which one with
             # an edge close to 1 would leave there.
             self.edge = _FIRST_EDGE
-            self.filter(multiply)
+            block = self._filtered(multiply, np.ascontiguousarray(self.Q), self._degree())
+            self.Q = _beside(self.known, block)
+            self.align(multiply)
 
     def filter(self, multiply: Callable[[Array], Array]) -> None:
-        block = self._filtered(multiply, np.ascontiguousarray(self.Q), self._degree())
-        self.Q = _beside(self.known, block)
-        self.align(multiply)
-        tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
+        """Filter the block of vectors that are known worst again and again, beside all others.
+
+        To filter all of them would take several times as many products.
+        """
+        Q, filled = self.Q, self.Q.shape[1]
+        V = self._room(len(Q), filled + _MORE * self.b, Q.dtype)
+        V[:, self.known.shape[1] :][:, :filled] = Q
+        self._extend(multiply, V, np.ascontiguousarray(Q[:, self.worst]), filled)
 
     def _degree(self) -> int:
         """As high as the filter must be to rise so much between the edge and 1."""
@@ -217,8 +250,10 @@ class _Search:
             self.values, small = values[kept], np.ascontiguousarray(small[:, kept])
             self.Q, product = _times(V, small), _times(product, small)
         product -= self.Q * self.values
-        longest = np.einsum("ij,ij->j", product, product)[: self.wanted].max(initial=0)
-        self.residual = float(np.sqrt(longest))
+        squares = np.einsum("ij,ij->j", product, product)
+        self.residual = float(np.sqrt(squares[: self.wanted].max(initial=0)))
+        wanted = np.argsort(-squares[: self.wanted])
+        self.worst = np.concatenate([wanted, np.arange(self.wanted, len(squares))])[: self.b]
         self.edge = float(np.clip(self.values[-1], _LEAST_EDGE, _LAST_EDGE))
 
 
