@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import linalg
 
 from .arrays import slices
 from .types import Array
-from .work import tell, threads_for
+from .work import allowed_threads, side_by_side, tell, threads_for
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400
@@ -62,11 +63,14 @@ _FIRST_EDGE = 0.5
 _LEAST_EDGE = 0.1
 _LAST_EDGE = 1 - 1e-6
 
-#: Columns that LAPACK makes orthogonal to all others together.
-_BLOCK = 32
+#: How much longer than the shortest a column of R may be, by the bytes of a number.
+_MOST_DEPENDENT = {4: 1e4, 8: 1e6}
+
+#: Numbers to filter, times the degree, for which a thread more is worth it.
+_NUMBERS_PER_THREAD = 2**21
 
 #: Rows of a tall matrix multiplied together.
-_ROWS = 2**16
+_ROWS = 2**13
 
 
 def subspace_iteration(
@@ -181,7 +185,8 @@ class _Search:
     def _look(self, multiply: Callable[[Array], Array], block: Array, degree: int) -> Array:
         """The block filtered, and the edge where its smallest eigenvalue is."""
         block = _beside(self.known, self._filtered(multiply, block, degree))
-        first = linalg.eigvalsh(block.T @ multiply(np.ascontiguousarray(block)))
+        with threads_for(0):
+            first = linalg.eigvalsh(_inner(block, multiply(np.ascontiguousarray(block))))
         self.edge = float(np.clip(first[0], _LEAST_EDGE, _LAST_EDGE))
         if not self._resolved(_UNRESOLVED, block):  # the block is all there is at 1, as it seems
             self.edge = _FIRST_EDGE
@@ -236,19 +241,31 @@ class _Search:
         return int(np.clip(_RISE / steepness, _LEAST_DEGREE, _MOST_DEGREE))
 
     def _filtered(self, multiply: Callable[[Array], Array], Q: Array, degree: int) -> Array:
+        """Columns know nothing of each other: each thread has some, and waits for nobody."""
         self.products += degree
-        return _filtered(multiply, Q, self.edge, degree)
+        threads = 1 + int(Q.size * degree // _NUMBERS_PER_THREAD)
+        threads = min(threads, Q.shape[1], allowed_threads().get("blas", 1))
+        if threads == 1:
+            return _filtered(multiply, Q, self.edge, degree)
+        found = np.empty_like(Q)
+
+        def work(columns: slice) -> None:
+            part = np.ascontiguousarray(Q[:, columns])
+            found[:, columns] = _filtered(multiply, part, self.edge, degree)
+
+        side_by_side(work, list(slices(Q.shape[1], -(-Q.shape[1] // threads))))
+        return found
 
     def align(self, multiply: Callable[[Array], Array]) -> None:
         """The best eigenvectors that the orthogonal columns span, and how good they are."""
         V = self.Q
         product = multiply(np.ascontiguousarray(V))
         self.products += 1
-        with threads_for(4.0 * V.shape[1] * V.size):
-            values, small = linalg.eigh(V.T @ product)
-            kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
-            self.values, small = values[kept], np.ascontiguousarray(small[:, kept])
-            self.Q, product = _times(V, small), _times(product, small)
+        with threads_for(0):
+            values, small = linalg.eigh(_inner(V, product).astype(V.dtype))
+        kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
+        self.values, small = values[kept], np.ascontiguousarray(small[:, kept])
+        self.Q, product = _times(V, small), _times(product, small)
         product -= self.Q * self.values
         squares = np.einsum("ij,ij->j", product, product)
         self.residual = float(np.sqrt(squares[: self.wanted].max(initial=0)))
@@ -278,10 +295,25 @@ def _filtered(multiply: Callable[[Array], Array], Q: Array, edge: float, degree:
 def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
     """An orthogonal basis of the columns; Q is overwritten.
 
-    Threads meet after every block: 88 columns of 1797 numbers took one thread 6 ms, and two 11.
+    QR⁻¹ with RᵀR = QᵀQ, twice, as rounding is left after the first. Where columns are all but
+    dependent it is LAPACK's turn, on one thread: its threads meet after every few columns, and 28
+    columns of 30,000 numbers took two of them 60 times as long on a busy machine.
     """
-    with threads_for(4.0 * _BLOCK * Q.size):
-        return np.asarray(linalg.qr(Q, mode="economic", overwrite_a=True)[0])
+    most = _MOST_DEPENDENT[Q.dtype.itemsize]
+    with threads_for(0):
+        for _ in range(2):
+            try:
+                R = linalg.cholesky(_inner(Q, Q, np.float64))
+            except linalg.LinAlgError:
+                return _by_reflections(Q)
+            if not R.diagonal().max() < most * R.diagonal().min():
+                return _by_reflections(Q)
+            Q = _times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))
+        return Q
+
+
+def _by_reflections(Q: Array) -> Array:  # (n, m) -> (n, m)
+    return np.asarray(linalg.qr(Q, mode="economic", overwrite_a=True)[0])
 
 
 def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
@@ -289,15 +321,41 @@ def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
     if not V.shape[1]:
         return _orthogonal(Q)
     for _ in range(2):  # where Q has next to nothing beside V, rounding is left after the first
-        with threads_for(4.0 * V.size * Q.shape[1]):
-            Q -= V @ (V.T @ Q)
+        Q -= _times(V, _inner(V, Q).astype(Q.dtype))
         Q = _orthogonal(Q)
     return Q
 
 
+def _inner(A: Array, B: Array, dtype: DTypeLike = None) -> Array:  # (n, m), (n, k) -> (m, k)
+    """AᵀB, by products in this precision, or that of A, and sums in double precision."""
+    parts = list(slices(len(A), _ROWS))
+    found = np.empty((len(parts), A.shape[1], B.shape[1]))
+
+    def work(place: int) -> None:
+        rows = parts[place]
+        found[place] = A[rows].astype(dtype or A.dtype, copy=False).T @ B[rows]
+
+    _over_rows(work, len(parts))
+    return np.asarray(found.sum(axis=0))
+
+
 def _times(A: Array, M: Array) -> Array:  # (n, m), (m, k) -> (n, k)
     """AM, row by row in memory."""
-    AM = np.empty((len(A), M.shape[1]), A.dtype)
-    for rows in slices(len(A), _ROWS):
-        AM[rows] = A[rows] @ M
+    AM, parts = np.empty((len(A), M.shape[1]), A.dtype), list(slices(len(A), _ROWS))
+
+    def work(place: int) -> None:
+        np.matmul(A[parts[place]], M, out=AM[parts[place]])
+
+    _over_rows(work, len(parts))
     return AM
+
+
+def _over_rows(work: Callable[[int], None], parts: int) -> None:
+    """Some parts for each thread, which waits for nobody."""
+    threads = max(1, min(parts, allowed_threads().get("blas", 1)))
+
+    def some(first: int) -> None:
+        for place in range(first, parts, threads):
+            work(place)
+
+    side_by_side(some, range(threads))
