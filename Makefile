@@ -53,7 +53,8 @@ docs: $(VENV)/.installed-dev ## build the documentation, warnings are errors, an
 
 # Programs around the library, which are tested once: with whatever versions, they ask of them what
 # the library asks.
-AROUND := around cli experiments datasets/test_downloads.py report/test_browser.py
+AROUND := around cli experiments datasets/test_downloads.py report/test_browser.py \
+	report/test_workbench.py
 
 # How good the answers are, and that a fit goes on where it was: neither depends on versions.
 ANSWERS := estimators/test_defaults.py solve/test_race.py solve/test_regroup.py \

@@ -30,6 +30,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,14 +153,7 @@ class Fuzzer:
         content = {"X": X, "s": sparse.csc_array(X), "t": "text", "c": {"a": 1.0}}
         keep("a.mat", lambda path: savemat(path, content))
         keep("packed.mat", lambda path: savemat(path, content, do_compression=True))
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            columns = pa.table({"id": list("abcdefghijkl"), "a": X[:, 0], "b": X[:, 1]})
-            keep("a.parquet", lambda path: pq.write_table(columns, path))
-        except ImportError:
-            pass
+        self._keep_of_others(keep)
         for name in ("kmeans", "kls-nmf", "gnmf", "kernel-kmeans"):
             more = {"labels": "kmeans"} if name == "gnmf" else {}
             model = METHODS[name](3, random_state=0, **more).fit(X)
@@ -167,6 +161,22 @@ class Fuzzer:
         self._keep_checkpoint(keep)
         summary = {"made_by": "klsnmf cluster", "files": [], "sha256": {}}
         keep("result.json", lambda path: path.write_text(json.dumps(summary)))
+
+    def _keep_of_others(self, keep: Callable[..., None]) -> None:
+        """Files that packages of others write, where these are installed."""
+        with suppress(ImportError):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            columns = pa.table({"id": list("abcdefghijkl"), "a": X[:, 0], "b": X[:, 1]})
+            keep("a.parquet", lambda path: pq.write_table(columns, path))
+        with suppress(ImportError):
+            import openpyxl
+
+            book = openpyxl.Workbook()
+            for row in [["id", "a", "b", "c"], *([f"n{i}", *row] for i, row in enumerate(X))]:
+                book.active.append(row)
+            keep("a.xlsx", book.save)
 
     def _keep_checkpoint(self, keep: Callable[..., None]) -> None:
         path = self.folder / "fit.checkpoint.npz"

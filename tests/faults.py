@@ -63,6 +63,37 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    # --------------------------------------------------------- habits that users bring
+    Fault(
+        "notebook: links of the page lead to the notebook",
+        "_BASE = '<base href=\"about:srcdoc\">'",
+        '_BASE = ""',
+        "test_the_page_works_in_its_frame",
+    ),
+    Fault(
+        "notebook: samples that the fit keeps are drawn in another unit",
+        "samples * self._unit",
+        "samples",
+        "test_a_map_of_two_features_is_those_features",
+    ),
+    Fault(
+        "habits: clusters that explain less than chance score as much as none",
+        "        return float(explained - chance[0])",
+        "        return 0.0",
+        "test_the_planted_clusters_score_best",
+    ),
+    Fault(
+        "habits: shares that rounding made equal are not told apart",
+        "shares = led_by(shares, labels)",
+        "shares = shares + 0 * labels[:, None]",
+        "test_scores_that_are_nearly_the_same_stay_in_their_order",
+    ),
+    Fault(
+        "habits: of equal shares any is kept",
+        'columns = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :top], axis=1)',
+        "columns = np.sort(np.argsort(shares, axis=1)[:, :top], axis=1)",
+        "test_the_best_alone_are_a_sparse_part_of_all",
+    ),
     # --------------------------------------------------------- walks, their time, and judges
     Fault(
         "walks: what is left out of the trace fades no faster than its largest eigenvalue",
@@ -1174,6 +1205,37 @@ FAULTS = [
         "if version != __version__:",
         "if False:",
         "test_workers_of_another_version_are_refused",
+    ),
+    # --------------------------------------------------------- what commands tell, and keep
+    Fault(
+        "progress: the time left is told at the speed of another machine",
+        "speed = (self.taken + _BASIS) / (self.expected + _BASIS)",
+        "speed = 1.0",
+        "test_the_time_left_is_that_of_all_parts_at_the_speed_of_this_machine",
+    ),
+    Fault(
+        "progress: the time left jumps to each new estimate",
+        "self.told = now, shown + (left - shown) * -math.expm1(-(now - then) / slowness)",
+        "self.told = now, left",
+        "test_the_time_left_never_jumps",
+    ),
+    Fault(
+        "compare-runs: partners are those of equal numbers",
+        "linear_sum_assignment(table, maximize=True)",
+        "(range(min(table.shape)), range(min(table.shape)))",
+        "test_new_names_for_all_clusters_move_nobody",
+    ),
+    Fault(
+        "compare-runs: names in bands are not escaped",
+        "told = escape(f",
+        "told = str(f",
+        "test_names_cannot_do_harm_in_the_picture",
+    ),
+    Fault(
+        "results: those of an earlier run are replaced unasked",
+        "if force or unfinished or not any(folder.iterdir()):",
+        "if force or before is not None or not any(folder.iterdir()):",
+        "test_earlier_results_are_kept",
     ),
 ]
 

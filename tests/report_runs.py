@@ -9,6 +9,8 @@ from sklearn.datasets import load_wine
 from klsnmf import KLSNMF
 from klsnmf.report import Run
 
+from .helpers import blobs
+
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
@@ -63,3 +65,29 @@ def hostile_run():
         messages=HOSTILE,
         notes=HOSTILE,
     )
+
+
+def long_run():
+    """Names of 40 letters without a space: of samples, features and labels."""
+    X, y = blobs(90, 3, 6, seed=0)
+
+    def long(word, number):
+        return f"{word}{number}".ljust(40, "x")
+
+    return run_of(
+        by_hand(y),
+        X,
+        command="",
+        ids=[long("sample", i) for i in range(len(X))],
+        features=[long("feature", j) for j in range(X.shape[1])],
+        target=np.array([long("label", c) for c in y]),
+    )
+
+
+def nested_run():
+    """Three groups of three clusters each, whose number was chosen."""
+    rng = np.random.default_rng(0)
+    group, part = np.divmod(np.arange(360) % 9, 3)
+    means = 60 * np.eye(6)[group] + 12 * np.eye(6)[3 + part]
+    X = np.abs(means + rng.normal(size=means.shape))
+    return run_of(KLSNMF("auto", random_state=0).fit(X), X, method="kls-nmf")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
+    from .preparation.frames import prepare
+    from .solve.judge import walk_score
 
 __all__ = [
     "CNMF",
@@ -34,14 +36,16 @@ __all__ = [
     "metrics",
     "n_clusters_evidence",
     "path",
+    "prepare",
     "rank_evidence",
     "report",
+    "walk_score",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes a second, which `klsnmf --help` should not.
-    if name in ("datasets", "metrics", "report"):
+    if name in ("datasets", "metrics", "report", "scanpy"):
         return import_module(f".{name}", __name__)
     if name in HOMES:
         return getattr(import_module(f".{HOMES[name]}", __name__), name)

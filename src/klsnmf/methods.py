@@ -14,6 +14,8 @@ HOMES = {
     **dict.fromkeys(["CNMF", "KNMF", "KernelKMeans"], "estimators.kernel"),
     **dict.fromkeys(["GNMF", "ONMF", "RMNMF", "SemiNMF", "WNMF"], "estimators.factor"),
     "rank_evidence": "estimators.rank",
+    "prepare": "preparation.frames",
+    "walk_score": "solve.judge",
 }
 
 #: The values that weights and widths are usually chosen from in comparisons of these methods.

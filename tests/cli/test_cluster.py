@@ -1,16 +1,13 @@
 """The commands cluster, predict and compare, run as a user would in a folder of their own."""
 
-import contextlib
 import csv
 import json
 import os
-import pty
 import re
 import resource
 import shlex
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +18,6 @@ from scipy.io import mmwrite, savemat
 
 from klsnmf import METHODS
 from klsnmf.cli.output import show_lines
-from klsnmf.cli.working import _Lines
 from klsnmf.core.tables import harmless
 from klsnmf.metrics import accuracy
 
@@ -197,10 +193,11 @@ def test_gaps_are_for_wnmf(samples):
     X[4, 2] = np.nan
     write_csv("gaps.csv", X)
     Path("gaps.csv").write_text(Path("gaps.csv").read_text().replace("nan", ""))
-    _, error = run("cluster", "gaps.csv", "-k", K, code=3)
+    _, error = run("cluster", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "gaps.csv has 1 missing value, in line 6, column 'f2'. Fill it in" in error
+    assert "--missing drop-rows, drop-columns, median or knn. If none will do: " in error
     assert "--method wnmf" in error
-    _, error = run("compare", "gaps.csv", "-k", K, code=3)
+    _, error = run("compare", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "line 6, column 'f2'" in error
     assert "--methods wnmf" in error
     run("cluster", "gaps.csv", "-k", K, "--method", "wnmf")
@@ -249,72 +246,13 @@ def test_quiet_and_notes(samples):
     X, _ = samples
     write_csv("mine.csv", X, remark=["text"] * N)
     shown, error = run("cluster", "mine.csv", "-k", K)
-    assert "Note: Left out, because they hold text: 'remark'." in error
+    assert (
+        "Note: Left out, because they hold text: 'remark'. As categories: --encode NAME." in error
+    )
     lines = shown.splitlines()
     assert lines[0] == "cluster\tsamples\tmedian strength"
     assert lines[1].split("\t")[0] == "0"
     assert run("cluster", "mine.csv", "-k", K, "--quiet", "--force") == ("", "")
-
-
-def test_lines_of_progress_tell_the_time_left():
-    lines = _Lines()
-    lines.title("Clustering \x1b[2Jmine")
-    lines.update("starts", 0, 8)
-    lines.begun = lines.stage_begun = 100.0
-    assert (
-        lines.line(104.0)
-        == "Clustering \N{REPLACEMENT CHARACTER}[2Jmine, 4 s so far; starts: 0 of 8"
-    )
-    lines.update("starts", 2, 8)
-    assert lines.line(104.0).endswith("starts: 2 of 8; about 12 s left for these")
-    lines.update("soft iterations", 10, 250)
-    lines.stage_begun = 102.0
-    assert lines.line(104.0).endswith("10 of at most 250; at most 48 s left for these")
-
-
-def test_lines_of_progress_appear_only_for_long_work(monkeypatch, capsys):
-    monkeypatch.setattr("klsnmf.cli.working._SHORT", 0.01)
-    with _Lines() as lines:
-        lines.title("Work")
-        lines.ended.wait(0.2)
-    assert "Work, 0 s so far\n" in capsys.readouterr().err
-    monkeypatch.setattr("klsnmf.cli.working._SHORT", 60)
-    with _Lines() as lines:
-        lines.title("Work")
-    assert capsys.readouterr().err == ""
-
-
-def test_a_bar_in_a_terminal(samples):
-    np.save("mine.npy", samples[0])
-    ours, theirs = pty.openpty()
-    command = [Path(sys.prefix, "bin", "klsnmf"), "cluster", "mine.npy", "-k", "3"]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
-    parts = []
-
-    def listen():  # a terminal that nobody reads from stops who writes to it
-        with contextlib.suppress(OSError):  # how Linux tells that the other side is closed
-            while part := os.read(ours, 2**16):
-                parts.append(part)
-
-    listener = threading.Thread(target=listen)
-    listener.start()
-    try:
-        done = subprocess.run(
-            command,
-            stderr=theirs,
-            stdout=subprocess.PIPE,
-            check=False,
-            env=environment,
-            timeout=60,
-        )
-    finally:
-        os.close(theirs)
-        listener.join()
-        os.close(ours)
-    shown = b"".join(parts).decode()
-    assert done.returncode == 0
-    assert "left:" in shown
-    assert b"60 samples in 3 clusters" in done.stdout
 
 
 # ---------------------------------------------------------------------- compare

@@ -48,7 +48,7 @@ def table(X, **more):
 def test_a_column_of_another_unit_is_remarked_on_and_can_be_scaled(units):
     X, y = units
     write_csv("mine.csv", X)
-    _, error = run("cluster", "mine.csv", "-k", K, "--method", "kmeans")
+    _, error = run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--prepare", "none")
     assert "Note: 'f6' varies " in error
     assert "and decides nearly alone. If the columns have different units, use --scale" in error
     assert any("--scale standard" in message for message in summary()["messages"])
@@ -156,7 +156,7 @@ def test_only_uneven_columns_are_remarked_on(samples):
 def test_the_columns_used_are_told(samples):
     X, _ = samples
     write_csv("mine.csv", X, sample_id=range(100, 100 + N))
-    shown, error = run("cluster", "mine.csv", "-k", K)
+    shown, error = run("cluster", "mine.csv", "-k", K, "--prepare", "none")
     assert "Clustered by 7 columns: 'sample_id', 'f0', 'f1'" in shown
     assert "'sample_id' looks like names of samples, and counted as measured: say" in error
     assert "--id-column sample_id" in error
@@ -168,7 +168,7 @@ def test_the_columns_used_are_told(samples):
     _, error = run("cluster", "mine.csv", "-k", K, "--columns", "sample_id,f0,f1", "--force")
     assert "looks like" not in error  # it was asked for
     shown, _ = run("compare", "mine.csv", "-k", K, "--methods", "kmeans", "--seeds", 1)
-    assert "Clustered by 7 columns" in shown
+    assert "Clustered by 6 columns" in shown
 
 
 def test_names_of_columns_may_have_commas(samples):
@@ -424,11 +424,14 @@ def test_a_report_that_fails_leaves_the_labels(samples, runs):
 
 def test_warnings_and_notes_are_apart_in_the_report(units, runs):
     write_csv("mine.csv", units[0], remark=["text"] * N)
-    run("cluster", "mine.csv", "-k", K, "--method", "ls-nmf", "--max-iter", 1, code=1)
+    asked = ["--method", "ls-nmf", "--max-iter", 1, "--prepare", "none"]
+    run("cluster", "mine.csv", "-k", K, *asked, code=1)
     (made,) = runs
     assert [message.partition(" ")[0] for message in made.messages] == ["'f6'"]
     assert [message.partition(" ")[0] for message in findings(made)][:2] == ["'f6'", "LSNMF"]
-    assert made.notes == ["Left out, because they hold text: 'remark'."]
+    assert made.notes == [
+        "Left out, because they hold text: 'remark'. As categories: --encode NAME."
+    ]
     assert set(findings(made)) <= set(summary()["messages"])
 
 

@@ -2,19 +2,26 @@
 
 import csv
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
 
+import klsnmf
 from klsnmf.io import model_file
+from klsnmf.io import read as files
+from klsnmf.io.table import Choice, Counted, Table
 from klsnmf.metrics import accuracy
 from klsnmf.preparation.base import Preparation
 from klsnmf.preparation.categories import Encode
 from klsnmf.preparation.gaps import FillMedian, FillNear, KeepColumns, LeaveOutRows
-from klsnmf.preparation.numbers import Components, LogCounts, Standard
+from klsnmf.preparation.numbers import Components, LogCounts, Standard, log_counts
+from klsnmf.preparation.plan import fitted
 
 from ..command_runs import labels_of, rows_of, run, write_csv
 from ..helpers import blobs
@@ -67,7 +74,7 @@ def summary(folder="mine-clusters"):
 )  # fmt: skip
 def test_new_samples_are_prepared_like_the_old(options, kinds, mixed):
     _, y, gaps = mixed
-    run("cluster", "mine.csv", "-k", K, *options)
+    run("cluster", "mine.csv", "-k", K, "--prepare", "none", *options)
     assert [type(step) for step in steps_of().steps] == kinds
     labels = Path("mine-clusters/labels.csv").read_text()
     assert run("predict", "mine-clusters", "mine.csv")[0] == labels
@@ -233,3 +240,194 @@ def test_a_preparation_from_a_stranger_is_checked(about, samples):
     model_file.save(estimator, "bad.npz", **about)
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
     assert "bad.npz is no model that this klsnmf reads (its preparation is" in error
+
+
+# ---------------------------------------------------------------------- looking at a table
+
+
+def looked_at(X, names, **more):
+    """The table after ``--prepare auto``, and its steps."""
+    table = Table("t", np.asarray(X, dtype=float), Counted(len(X)), features=names, **more)
+    return fitted(table, auto=True)
+
+
+def measured(n=40, p=3, seed=0):
+    return np.random.default_rng(seed).normal(10, 1, size=(n, p))
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "said"),
+    [
+        ("year", 2007 + np.arange(40) % 3, "'year', a year. As categories: --encode year."),
+        ("birth_year", 1950 + np.arange(40) ** 2 % 37, "'birth_year', a year."),
+        ("patient id", np.arange(40) ** 2, "As names: --id-column 'patient id'."),
+        ("any", np.random.default_rng(0).permutation(40) + 7, "'any', names of samples"),
+        ("class", np.arange(40) % 4, "For scores: --label-column class."),
+        ("rooms", np.arange(40) % 5, "few different whole numbers"),
+        ("flag", np.append(np.arange(39) % 2, np.nan), "few different whole numbers"),
+    ],
+)
+def test_columns_that_are_no_measurements_are_left_out(name, column, said):
+    table, steps = looked_at(np.column_stack([measured(), column]), ["a", "b", "c", name])
+    assert table.features == ["a", "b", "c"]
+    assert steps.features == ("a", "b", "c")
+    (told,) = table.messages
+    assert told.startswith(f"Left out: {name!r}, ")
+    assert said in told
+    assert "--columns '*'" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("year", np.linspace(2007, 2009, 40)),  # with fractions
+        ("year", np.arange(40) ** 2),  # days, perhaps, and no date
+        ("mass", np.arange(40) ** 2 % 37),
+        ("constant", np.full(40, 3)),
+    ],
+)
+def test_columns_that_are_measurements_stay(name, column):
+    table, _ = looked_at(np.column_stack([measured(), column]), ["a", "b", "c", name])
+    assert table.features == ["a", "b", "c", name]
+
+
+def test_few_whole_numbers_are_the_data_where_most_are_of_that_kind():
+    X = np.random.default_rng(0).integers(1, 6, size=(60, 5))
+    table, steps = looked_at(X, list("abcde"))
+    np.testing.assert_array_equal(table.X, X)
+    assert (table.messages, steps.steps) == ([], ())
+
+
+def counts(n=60, p=30, seed=0):
+    rng = np.random.default_rng(seed)
+    depth = rng.lognormal(0, 0.5, size=(n, 1))
+    return rng.poisson(depth * rng.gamma(0.5, 4, size=p)).astype(float)
+
+
+def test_counts_beside_measurements():
+    X = np.column_stack([counts(), measured(60)[:, :2] * [1, 50]])
+    names = [*(f"g{j}" for j in range(30)), "age", "mass"]
+    table, steps = looked_at(X, names)
+    assert steps.scales == ["log", "standard"]
+    depth = X[:, :30].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(table.X[:, :30], np.log1p(X[:, :30] / depth * 10_000))
+    np.testing.assert_allclose(table.X[:, 30:].std(axis=0), 1)
+    assert table.messages[0].startswith("30 columns, 'g0' to 'g29': counts (")
+    assert table.messages[1].startswith("'age', 'mass': no counts, scaled to mean 0")
+
+
+def test_sparse_counts_with_names():
+    X = counts()
+    names = [f"g{j}" for j in range(30)]
+    thin = Table("t", sparse.csr_array(X), Counted(60), features=names)
+    found, steps = fitted(thin, auto=True)
+    assert steps.scales == ["log"]
+    np.testing.assert_allclose(found.X.toarray(), looked_at(X, names)[0].X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X + 0.5,
+        lambda X: X - 1,
+        lambda X: np.minimum(X, 2),  # ratings: the largest is in most columns
+        lambda X: X[:, :15],
+        lambda X: np.tile(X[:1], (60, 1)),  # rows of one sum
+        lambda X: X + 50,  # neither zeros nor a long tail
+    ],
+)
+def test_what_are_no_counts(change):
+    X = change(counts())
+    _, steps = looked_at(X, [f"g{j}" for j in range(X.shape[1])])
+    assert "log" not in steps.scales
+
+
+def test_what_has_no_different_units():
+    rng = np.random.default_rng(0)
+    names = list("abcdef")
+    blank = rng.gamma(1, 1, size=(50, 6)) * (rng.random((50, 6)) < 0.6) * [1, 1, 1, 1, 1, 99]
+    components = rng.normal(size=(50, 6)) * [99, 9, 5, 3, 2, 1]
+    components -= components.mean(axis=0)
+    even = rng.normal(5, 1, size=(50, 6)) * [1, 1, 1, 1, 1, 6]
+    for X in (blank, components, even):
+        table, steps = looked_at(X, names)
+        assert (steps.steps, table.messages) == ((), [])
+    assert looked_at(even * [1, 1, 1, 1, 1, 3], names)[1].scales == ["standard"]
+
+
+def test_most_of_a_row_or_column_is_missing():
+    X = measured(50, 4)
+    X[:30, 1] = np.nan
+    X[3] = np.nan
+    X[4, 0] = np.nan
+    table, steps = looked_at(X, list("abcd"))
+    assert [type(step) for step in steps.steps] == [LeaveOutRows, FillNear]
+    assert steps.features == ("a", "c", "d")
+    assert table.X.shape == (49, 3)
+    assert table.rows.tolist() == [i for i in range(50) if i != 3]
+    assert [message.partition(":")[0] for message in table.messages] == [
+        "Left out, because most values are missing",
+        "1 of 50 rows left out",
+        "1 missing value was filled in from the nearest samples. Otherwise",
+    ]
+    near = np.argsort(np.linalg.norm(X[:, 2:] - X[4, 2:], axis=1))
+    near = [i for i in near if i not in (3, 4)][:5]
+    np.testing.assert_allclose(table.X[3, 0], X[near, 0].mean())
+
+
+def test_options_have_the_last_word(mixed):
+    run("cluster", "mine.csv", "-k", K)
+    assert [type(step) for step in steps_of().steps] == [Standard, FillNear]
+    asked = ["--scale", "none", "--missing", "median", "--force"]
+    run("cluster", "mine.csv", "-k", K, *asked)
+    assert [type(step) for step in steps_of().steps] == [FillMedian]
+    _, error = run("cluster", "mine.csv", "-k", K, "--prepare", "none", "--force", code=3)
+    assert "The command does it for you: --missing drop-rows, drop-columns, median or knn." in error
+
+
+def test_methods_that_take_no_negative_numbers_are_not_given_any(mixed):
+    X, *_ = mixed
+    write_csv("full.csv", X)
+    run("cluster", "full.csv", "-k", K, "--method", "gnmf")
+    assert steps_of("full-clusters").steps == ()
+    assert any("varies" in message for message in summary("full-clusters")["messages"])
+    run("cluster", "mine.csv", "-k", K, "--method", "wnmf")  # which takes gaps as they are
+    assert steps_of().steps == ()
+    shown = json.loads(run("compare", "full.csv", "-k", K, "--seeds", 1, "--json")[0])
+    assert {row["method"]: bool(row["left_out"]) for row in shown["methods"]}["gnmf"]
+    run("compare", "full.csv", "-k", K, "--seeds", 1, "--methods", "gnmf,kmeans")
+
+
+# ---------------------------------------------------------------------- in Python
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_prepared_as_the_command_does(library, mixed):
+    frame = pytest.importorskip(library).read_csv("mine.csv")
+    run("cluster", "mine.csv", "-k", K, "--encode", "colour")
+    table = files.read(Path("mine.csv"), Choice(words=["colour"]))
+    expected = steps_of().apply(table).X
+    ready = klsnmf.prepare(frame, encode=["colour"])
+    np.testing.assert_allclose(ready.fit_transform(frame), expected)
+    assert isinstance(ready, ColumnTransformer)
+    again = pickle.loads(pickle.dumps(ready))
+    np.testing.assert_allclose(again.transform(frame[:5]), expected[:5])
+    model = make_pipeline(klsnmf.prepare(frame), klsnmf.KLSNMF(K, random_state=0))
+    assert accuracy(mixed[1], model.fit_predict(frame)) == 1
+
+
+def test_what_a_frame_is_prepared_by_is_told(capsys):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(counts(), columns=[f"g{j}" for j in range(30)])
+    frame["year"] = pandas.array([2007, None] * 30, dtype="Int64")
+    ready = klsnmf.prepare(frame, verbose=True)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "Left out: 'year', a year."
+    assert told[1].startswith("30 columns, 'g0' to 'g29': counts (")
+    assert "--" not in "".join(told)
+    np.testing.assert_allclose(ready.fit_transform(frame), log_counts(counts()))
+    plain = klsnmf.prepare(frame, scale="none", missing="median").fit_transform(frame)
+    np.testing.assert_allclose(plain, counts())
+    for wrong in ({"scale": "root"}, {"missing": "mean"}, {"encode": ["sex"]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            klsnmf.prepare(frame, **wrong)

@@ -26,7 +26,11 @@ def test_a_packed_table_is_the_plain_one(name, separator):
     np.testing.assert_array_equal(packed.X, plain.X)
     assert packed.X.shape == (5000, 2)
     assert (packed.features, packed.lines) == (plain.features, plain.lines)
-    assert packed.messages == plain.messages == ["Left out, because they hold text: 'c'."]
+    assert (
+        packed.messages
+        == plain.messages
+        == ["Left out, because they hold text: 'c'. As categories: --encode NAME."]
+    )
 
 
 def test_a_gzip_bomb_is_counted_while_it_unpacks(monkeypatch):

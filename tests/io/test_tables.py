@@ -45,7 +45,9 @@ def test_columns():
     assert found.lines == [2, 4]
     np.testing.assert_array_equal(found.X, [[1, 2.5], [-3, 100]])
     assert found.target is None
-    assert found.messages == ["Left out, because they hold text: 'kind'."]
+    assert found.messages == [
+        "Left out, because they hold text: 'kind'. As categories: --encode NAME."
+    ]
     found = table("a.csv", "a,b,c\n1,2,u\n3,4,v\n", columns=["b"], label_column="c")
     assert found.features == ["b"]
     assert found.target.tolist() == ["u", "v"]
@@ -136,9 +138,9 @@ def test_unicode_text_of_spreadsheets(encoding):
 
 
 def test_a_spreadsheet_is_saved_as_csv():
-    Path("a.xlsx").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"a\.xlsx .* Save the sheet as CSV\."):
-        read(Path("a.xlsx"), Choice())
+    Path("a.ods").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"a\.ods .* Save the sheet as CSV\."):
+        read(Path("a.ods"), Choice())
 
 
 def test_text_in_another_encoding():
@@ -165,7 +167,9 @@ def test_parquet():
     np.testing.assert_array_equal(found.X, [[1, 1.5, 1], [2, np.nan, 0]])
     assert found.target.tolist() == ["2020-01-01"] * 2
     found = read(Path("a.parquet"), Choice())
-    assert found.messages == ["Left out, because they hold no numbers: 'd'."]
+    assert found.messages == [
+        "Left out, because they hold text: 'd'. As categories: --encode NAME."
+    ]
 
 
 @pytest.mark.parametrize(

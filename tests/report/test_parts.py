@@ -308,8 +308,7 @@ def test_very_many_numbers_do_not_hide_the_map(k, numbered):
 @pytest.mark.parametrize("name", ["", "  ", "\u200d"])
 def test_a_sample_without_a_name_is_shown_as_its_row(name):
     run = run_of(by_hand(np.array([0, 0, 1])), np.eye(3), ids=["a", name, "c"])
-    first, second = scatter(run, 10, 0).groups
-    assert [point.id for point in first.points + second.points] == ["a", "row 2", "c"]
+    assert [run.id_of(i) for i in scatter(run, 10, 0).which] == ["a", "row 2", "c"]
     shown = [one.id for cluster in clusters(run, 4, 0) for one in cluster.typical]
     assert "row 2" in shown + [one.id for c in clusters(run, 4, 0) for one in c.doubtful]
 
@@ -319,19 +318,16 @@ def test_points_of_the_map_are_the_samples_they_say():
     X = rng.integers(0, 256, size=(70, 12)).astype(float)
     X[0, 0], X[1, 1] = 0, 255
     estimator = by_hand(rng.permutation(np.arange(70) % 5))
-    run = run_of(estimator, X, ids=[str(i) for i in range(70)], image_shape=(3, 4), target=X[:, 0])
+    run = run_of(estimator, X, image_shape=(3, 4))
     found = scatter(run, 40, 100_000)
     content = base64.b64decode(found.sheet.uri.partition(",")[2])
     with Image.open(io.BytesIO(content)) as image:
         tiles = np.asarray(image).reshape(-1, 3, found.sheet.columns, 4).swapaxes(1, 2)
     tiles = tiles.reshape(-1, 12)
     points = [(group.number, point) for group in found.groups for point in group.points]
-    assert len(points) == found.shown <= 45
-    for tile, (number, point) in zip(tiles, points, strict=False):
-        i = int(point.id)
+    assert len(points) == len(found.which) <= 45
+    for tile, (number, point), i in zip(tiles, points, found.which, strict=False):
         assert number == estimator.labels_[i]
-        assert point.strength == run.strength[i]
-        assert point.label == str(X[i, 0])
         np.testing.assert_array_equal(tile, X[i])
         assert 0 < point.x < found.width
         assert 0 < point.y < found.height

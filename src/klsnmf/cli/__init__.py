@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 
 def main() -> None:
     """Run the command line, or say what is missing for it."""
+    begun = time.monotonic()
     _open_closed()
     try:
         from .commands import klsnmf
@@ -18,7 +20,7 @@ def main() -> None:
             "The command klsnmf needs the package click. "
             'Run: pip install ".[demo]" in a clone, or pip install "klsnmf[demo]"'
         )
-    klsnmf(prog_name="klsnmf")
+    klsnmf(prog_name="klsnmf", obj=begun)
 
 
 def _open_closed() -> None:

@@ -13,6 +13,7 @@ import click
 
 from ..core.words import plural
 from . import options
+from .estimate import parts_of_clustering
 from .output import printable, show_json, show_notes, show_table
 
 if TYPE_CHECKING:
@@ -41,15 +42,18 @@ class _Asked:
     def command(self) -> str:
         """The line that does it again."""
         data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
-        words = ["--dataset", str(self.source)] if data is None else [_path_word(data)]
+        parts = [] if data is None else [data, *self.source.more]
+        words = [_path_word(part) for part in parts] or ["--dataset", str(self.source)]
         words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
         columns = {"columns": wanted.columns, "exclude": wanted.exclude, "encode": wanted.words}
         given: list[tuple[str, object]] = [
             (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
         ]
         given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--scale", steps.scale if steps.scale != "none" else None)]
+        given += [("--prepare", steps.prepare if steps.prepare != "auto" else None)]
+        given += [("--scale", steps.scale)]
         given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
+        given += [("--sheet", name) for name in wanted.sheets]
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
@@ -59,8 +63,8 @@ class _Asked:
 
 
 def _path_word(path: Path) -> str:
-    """A path that is not taken for an option."""
-    return f"./{path}" if str(path).startswith("-") else str(path)
+    """A path that is not taken for an option; - alone is the standard input."""
+    return f"./{path}" if str(path).startswith("-") and str(path) != "-" else str(path)
 
 
 def _option(name: str, value: object) -> list[str]:
@@ -110,9 +114,11 @@ def cluster(
 ) -> None:
     """Cluster the samples in DATA.
 
-    DATA is a table (.csv, .tsv, .parquet), an array (.npy, .npz, .mat), a sparse matrix (.npz,
-    .mtx) or a folder of images. Rows are samples. The results go into a folder: labels.csv (id,
-    cluster, membership strength), model.npz (for klsnmf predict), report.html and result.json.
+    DATA is a table (.csv, .tsv, .csv.gz, .xlsx, .parquet), an array (.npy, .npz, .mat), a sparse
+    matrix (.npz, .mtx), a folder of images, or - for a table from the standard input. Several
+    files of the same columns, or a folder of them, are put below each other. Rows are samples. The
+    results go into a folder: labels.csv (id, cluster, membership strength), model.npz (for klsnmf
+    predict), report.html and result.json.
     """
     from .results import (
         Placing,
@@ -123,7 +129,7 @@ def cluster(
         result_folder,
         write_labels,
     )
-    from .working import working
+    from .working import elapsed, working
 
     folder = out or _default_folder(source)
     asked = _Asked(source, k, method, seed, max_iter, folder, levels)
@@ -142,16 +148,17 @@ def cluster(
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, preparation = prepared(table, source)
+            table, preparation = prepared(table, source, [method])
             display.title(f"Clustering {table.name} by {method}")
+            display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
-            display.title("Measuring strengths")
+            display.title("Measuring strengths", "strengths")
             strength = strengths(fitted.estimator, table.X)
-            summary = _summary(table, asked, fitted, strength)
+            summary = _summary(table, asked, fitted, strength, preparation)
             notes = list(table.messages)
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter has no meaning for {method}, and was left out.")
-            display.title(f"Writing {folder}")
+            display.title(f"Writing labels, model and report to {folder}", "results")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
@@ -161,6 +168,7 @@ def cluster(
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
                 summary["folder"] = str(folder)
+                summary["seconds"] = round(elapsed(), 3)
                 finish(aside, summary)
     with Placing(folder, done=True):
         if not quiet:
@@ -213,9 +221,12 @@ def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
 
 def _default_folder(source: options.Source) -> Path:
     from ..core.files import ending
+    from ..io.errors import STANDARD_INPUT
 
     if source.data is None:
         return Path(f"{source}-clusters")
+    if source.data == STANDARD_INPUT:
+        return Path("stdin-clusters")
     whole = source.data.resolve()  # so that "." has a name
     name = whole.name if whole.is_dir() else whole.name[: -len(ending(whole)) or None]
     return Path(f"{name}-clusters")
@@ -281,7 +292,9 @@ def _write_report(
     return told, None
 
 
-def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict[str, Any]:
+def _summary(
+    table: Table, asked: _Asked, fitted: Fitted, strength: Any, preparation: Preparation
+) -> dict[str, Any]:
     import numpy as np
 
     from ..core.version import __version__
@@ -299,7 +312,7 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "command": asked.command,
         "method": asked.method,
         **size_of(table),
-        "scale": asked.source.steps.scale,
+        "scale": " and ".join(preparation.scales) or "none",
         "n_clusters_asked": asked.k,
         "n_clusters": len(sizes),
         "evidence": facts(fitted.evidence),
@@ -309,8 +322,14 @@ def _summary(table: Table, asked: _Asked, fitted: Fitted, strength: Any) -> dict
         "scores": scores_of(table, labels),
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
         "ended": getattr(fitted.estimator, "verdict_", None),
-        "seconds": round(fitted.seconds, 3),
+        "fit_seconds": round(fitted.seconds, 3),
     }
+
+
+def _size(table: Table) -> tuple[int, float]:
+    """The number of samples, and the numbers that each has stored on average."""
+    n = table.X.shape[0]
+    return n, getattr(table.X, "nnz", table.X.size) / max(n, 1)
 
 
 def _show(summary: dict[str, Any], table: Table) -> None:
@@ -338,6 +357,6 @@ def _show(summary: dict[str, Any], table: Table) -> None:
         click.echo(summary["evidence"]["verdict"])
     click.echo(
         f"{plural(summary['n_samples'], 'sample')} in {plural(summary['n_clusters'], 'cluster')}, "
-        f"{summary['seconds']:.1f} s. Results are in {printable(summary['folder'])}: "
-        f"{', '.join(summary['files'])}"
+        f"{summary['seconds']:.1f} s (the fit {summary['fit_seconds']:.1f} s). Results are in "
+        f"{printable(summary['folder'])}: {', '.join(summary['files'])}"
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ import click
 from ..core.version import __version__
 from .cluster import cluster
 from .compare import compare
+from .compare_runs import compare_runs
 from .data import data
 from .output import printable
 from .predict import predict
@@ -60,6 +62,8 @@ class _ShortErrors(click.Group):
     """A group that tells an error in one paragraph, without a traceback unless asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if ctx.obj is None:
+            ctx.obj = time.monotonic()  # when the command began
         try:
             with stoppable():
                 result = super().invoke(ctx)
@@ -111,6 +115,6 @@ def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 
 
-for command in (cluster, predict, compare, reproduce, data):
+for command in (cluster, predict, compare, compare_runs, reproduce, data):
     klsnmf.add_command(command)
     _add_debug(command)

@@ -86,7 +86,7 @@ def compare(
         display.title(f"Reading {source}")
         from .samples import last_resort, prepared, read, refusal, require_samples
 
-        table, _ = prepared(read(source), source)
+        table, _ = prepared(read(source), source, chosen if named else chosen[:1])
         display.title(f"Counting the clusters of {table.name}")
         bears_gaps = any("nan" in DETAILS[method].accepts for method in chosen)
         table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--methods"))

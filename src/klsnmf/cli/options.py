@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ..core.words import meant
+from ..core.words import meant, plural
 from ..io.errors import require_exists
 from ..methods import METHODS
 
@@ -99,6 +99,14 @@ skip_broken = click.option(
     "--skip-broken", is_flag=True, help="Leave out images that cannot be read."
 )
 
+sheets = click.option(
+    *("--sheet", "sheets"),
+    multiple=True,
+    metavar="NAME",
+    help="The sheet of a workbook; several are put below each other. Of an .h5ad file, the layer "
+    "or embedding, such as X_pca. [default: the first sheet; X]",
+)
+
 
 def quiet(text: str) -> Callable[..., Any]:
     """--quiet, with what it does in this command."""
@@ -114,7 +122,8 @@ def columns(text: str) -> Callable[..., Any]:
 class Steps:
     """What is to be done to a table before it is clustered."""
 
-    scale: str = "none"
+    prepare: str = "auto"
+    scale: str | None = None
     missing: str | None = None
     pca: int | None = None
 
@@ -139,30 +148,40 @@ class Source:
     dataset: str | None
     wanted: Choice
     steps: Steps
+    more: tuple[Path, ...] = ()  # further parts of DATA
 
     def __str__(self) -> str:
-        return str(self.data or self.dataset)
+        others = f" and {plural(len(self.more), 'other')}" if self.more else ""
+        return f"{self.data or self.dataset}{others}"
 
 
 def source(command: Callable[..., Any]) -> Callable[..., Any]:
     """DATA or --dataset, the columns of a table, and how to take them: a Source."""
 
     @wraps(command)
-    def gathered(data: Path | None, dataset: str | None, **others: Any) -> Any:
+    def gathered(data: Sequence[Path], dataset: str | None, **others: Any) -> Any:
         _require_one(data, dataset)
+        first, *more = data or (None,)
         of_choice = ("columns", "id_column", "label_column", "skip_broken", "exclude", "encode")
-        wanted = choice(*(others.pop(name) for name in of_choice))
+        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets")))
         steps = Steps(*(others.pop(field.name) for field in fields(Steps)))
-        return command(source=Source(data, dataset, wanted, steps), **others)
+        return command(source=Source(first, dataset, wanted, steps, tuple(more)), **others)
 
     for decorate in (
         skip_broken,
+        sheets,
         click.option(
             "--scale",
             type=click.Choice(["none", "standard", "log"]),
-            default="none",
             help="standard gives every column mean 0 and variance 1, for columns of different "
-            "units; log takes log1p of counts per 10,000, for counts.",
+            "units; log takes log1p of counts per 10,000, for counts. [default: by --prepare]",
+        ),
+        click.option(
+            "--prepare",
+            type=click.Choice(["auto", "none"]),
+            default="auto",
+            help="auto looks at a table: which columns to leave out, on what scale, how to fill "
+            "gaps; it tells what it does. Options for these have the last word.",
         ),
         click.option(
             "--missing",
@@ -197,22 +216,22 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME",
             help="A data set of `klsnmf data list` in place of DATA.",
         ),
-        click.argument("data", required=False, type=PATH),
+        click.argument("data", nargs=-1, type=PATH),
     ):
         gathered = decorate(gathered)
     return gathered
 
 
-def _require_one(data: Path | None, dataset: str | None) -> None:
+def _require_one(data: Sequence[Path], dataset: str | None) -> None:
     """Refuse what can be told at once, before anything large is imported."""
-    if data is not None and dataset is not None:
+    if data and dataset is not None:
         raise click.UsageError(
-            f"You gave both DATA, {str(data)!r}, and --dataset {dataset}. Give one of them."
+            f"You gave both DATA, {str(data[0])!r}, and --dataset {dataset}. Give one of them."
         )
-    if data is not None:
-        require_exists(data)
-    elif dataset is None:
-        raise click.UsageError("Give DATA, a file or a folder of images; or --dataset NAME.")
+    for path in data:
+        require_exists(path)
+    if not data and dataset is None:
+        raise click.UsageError("Give DATA, a file or a folder; or --dataset NAME.")
 
 
 def choice(
@@ -222,8 +241,9 @@ def choice(
     skip_broken: bool = False,
     exclude: Sequence[str] = (),
     encode: Sequence[str] = (),
+    sheets: Sequence[str] = (),
 ) -> Choice:
-    """What the options say about columns and images."""
+    """What the options say about columns, sheets and images."""
     from ..io.table import Choice, split_names
 
     asked = (
@@ -236,5 +256,6 @@ def choice(
         words=words,
         id_column=id_column,
         label_column=label_column,
+        sheets=tuple(sheets),
         skip_broken=skip_broken,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,13 @@ def show_json(value: Any) -> None:
 
 def printable(text: str) -> str:
     """Text that may hold names from files, without characters that command a terminal."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return "".join(each if each.isprintable() else _instead(each) for each in text)
+
+
+def _instead(character: str) -> str:
+    """A plain space for the other kinds of spaces, such as those between thousands."""
+    space = unicodedata.category(character) == "Zs"
+    return " " if space else "\N{REPLACEMENT CHARACTER}"
 
 
 def show_lines(text: str) -> None:

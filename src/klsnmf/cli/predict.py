@@ -13,6 +13,7 @@ from ..core.words import plural
 from ..io.errors import InputError, ModelError, require_exists
 from ..methods import METHODS
 from . import options
+from .estimate import Part
 from .output import printable, show_json, show_lines, show_notes
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _ARRAYS = (".npz", ".mat")
 )
 @options.id_column("The column with names of samples. [default: that of the model]")
 @options.skip_broken
+@options.sheets
 @click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -40,6 +42,7 @@ def predict(
     columns: Sequence[str],
     id_column: str | None,
     skip_broken: bool,
+    sheets: Sequence[str],
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -61,8 +64,10 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        table = _read(data, about, options.choice(columns, id_column, None, skip_broken), model)
+        given = options.choice(columns, id_column, None, skip_broken, sheets=sheets)
+        table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
+        display.plan([Part("thousands of samples", None)])
         table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:
@@ -137,7 +142,7 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
 
     preparation = about["preparation"]
     features, shape = preparation.features, about.get("image_shape") or ()
-    images = data.is_dir()
+    images = data.is_dir() and read.folder_kind(data) == "images"
     if images and not shape:
         raise InputError(
             f"{data} is a folder of images, and {model} was not made from images. Give data of "
@@ -146,7 +151,7 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
     words, ids = preparation.words, given.id_column or about.get("id_column")
-    named = Choice(columns, words=words, id_column=ids, exact=exact)
+    named = Choice(columns, words=words, id_column=ids, sheets=given.sheets, exact=exact)
     if images:
         named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):

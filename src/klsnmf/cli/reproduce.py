@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
+from .estimate import Part
 from .output import show_table
 from .working import Display, working
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 #: What the work of a table is divided into, to show how far it is.
 _PARTS = 100_000
+_STAGE = "parts of the work"
 
 
 @click.command(short_help="Run the experiments of the paper again.")
@@ -94,6 +96,9 @@ def reproduce(
         try:
             with working(quiet) as display:
                 display.title(f"{table.title}, {table.name}")
+                # How long further tables and curves take is not known before they begin.
+                rest = [Part("the rest", None)] if whole or table is not here[-1] else []
+                display.plan([Part(_STAGE, None), *rest])
                 show = partial(_show, display)
                 runner.run(table, out, data_home=home, processes=processes, report=show, **only)
         except KeyboardInterrupt as error:
@@ -154,4 +159,4 @@ def _missing(datasets: Sequence[str], home: str | None) -> dict[str, str]:
 
 def _show(display: Display, progress: Progress) -> None:
     # Parts of the work, not cells: those with many classes take much longer.
-    display.update("parts of the work", int(_PARTS * progress.share), _PARTS)
+    display.update(_STAGE, int(_PARTS * progress.share), _PARTS)

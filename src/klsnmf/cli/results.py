@@ -291,12 +291,17 @@ def write_labels(
         writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
 
 
-def write_file(path: Path, text: str, *, force: bool) -> None:
-    """One file of results, all at once."""
+def require_new(path: Path, option: str, *, force: bool) -> None:
+    """Refuse a file that exists, unless forced; ``option`` is the one that names it."""
     if path.exists() and not force:
         raise OutputError(
-            f"{path} already exists. Use another name, --out {free_name(path)}, or replace it with "
-            "--force."
+            f"{path} already exists. Use another name, {option} {free_name(path)}, or replace it "
+            "with --force."
         )
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """One file of results, all at once."""
+    require_new(path, "--out", force=force)
     with explained(path):
         write_whole(path, text.encode())

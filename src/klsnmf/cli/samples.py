@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ def read(source: Source) -> Table:
     """The samples that DATA or --dataset names."""
     data, dataset, wanted = source.data, str(source.dataset), source.wanted
     if data is not None:
-        return files.read(data, wanted)
+        return files.read_all([data, *source.more], wanted)
     if wanted != Choice(skip_broken=wanted.skip_broken):
         raise click.UsageError("--dataset has no columns to choose: its classes are known.")
     try:
@@ -41,21 +42,26 @@ def read(source: Source) -> Table:
     return Table(dataset, X, Counted(len(X)), target=y, image_shape=found.image_shape)
 
 
-def prepared(table: Table, source: Source) -> tuple[Table, Preparation]:
-    """The table after the steps asked for, with remarks on its columns; and these steps."""
-    notes = [*table.messages, *(remarks(table) if source.wanted.columns is None else [])]
-    asked = source.steps
-    warnings = list(table.warnings)
-    if asked.scale == "none" and (note := uneven(table)):
-        warnings.append(note)
-    table = replace(table, messages=notes, warnings=warnings)
-    table, found = fitted(table, scale=asked.scale, missing=asked.missing, pca=asked.pca)
-    if asked.scale == "standard":
-        told = (
-            "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
-            "negative now."
-        )
-        table = replace(table, messages=[*table.messages, told])
+def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Table, Preparation]:
+    """The table after its steps, which the methods can take, with remarks; and these steps."""
+    asked, chosen = source.steps, source.wanted.columns is not None
+    auto = asked.prepare == "auto"
+    if not auto and not chosen:
+        table = replace(table, messages=[*table.messages, *remarks(table)])
+    accepts = [DETAILS[method].accepts for method in methods]
+    signed = all("signed" in each for each in accepts)
+    table, found = fitted(
+        table,
+        auto=auto,
+        any_role=chosen,
+        signed=signed,
+        gaps=all("nan" in each for each in accepts),
+        **{name: getattr(asked, name) for name in ("scale", "missing", "pca")},
+    )
+    # Who looks at the table knows better, unless the method forbids what should be done.
+    looked_at = auto and asked.scale is None and signed
+    if not found.scales and not looked_at and (note := uneven(table)):
+        table = replace(table, warnings=[*table.warnings, note])
     return table, found
 
 

@@ -1,17 +1,18 @@
-"""What a person sees while a command works: a bar with the time left, or a line now and then."""
+"""What a person sees while a command works: one bar for all of it, or a line now and then."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from .estimate import Estimate, Part, about, at_most, clock
 from .output import printable
 
 #: Work that ends sooner is not mentioned; then there is a line every so many seconds.
@@ -22,8 +23,11 @@ _INTERVAL = 5.0
 class Display:
     """What is told while a command works. This one shows nothing."""
 
-    def title(self, text: str) -> None:
-        """Say what is done now."""
+    def title(self, text: str, part: str = "") -> None:
+        """Say what is done now; ``part`` is its name in the plan, if it has one there."""
+
+    def plan(self, parts: Sequence[Part]) -> None:
+        """Say what is still to be done, in its order: the first part begins now."""
 
     def update(self, stage: str, done: int, total: int) -> None:
         """Say how far it is."""
@@ -38,6 +42,12 @@ def working(quiet: bool) -> Iterator[Display]:
         yield display
 
 
+def elapsed() -> float:
+    """The seconds since the user began the command."""
+    context = click.get_current_context(silent=True)
+    return 0.0 if context is None else time.monotonic() - float(context.find_root().obj)
+
+
 def _display(quiet: bool) -> AbstractContextManager[Display]:
     if quiet:
         return nullcontext(Display())
@@ -46,44 +56,93 @@ def _display(quiet: bool) -> AbstractContextManager[Display]:
     return _Lines()
 
 
-class _Bar(Display):
-    """A bar of rich, which disappears at the end."""
+class Shown(NamedTuple):
+    """All that there is to see at a moment."""
 
-    def __init__(self, bars: Any) -> None:
-        self.bars, self.text, self.stage = bars, "", ""
-        self.task = bars.add_task("", total=None)
+    text: str
+    elapsed: float
+    left: float | None  # seconds, for all of the work
+    share: float | None  # of all of the work
 
-    def title(self, text: str) -> None:
-        self.text, self.stage = printable(text), ""
-        self.bars.reset(self.task, total=None, description=self.text)
+
+class _State(Display):
+    """What has been told, ready to be shown by another thread at any time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.text, self.stage, self.done, self.total = "", "", 0, 0
+        self.estimate = Estimate(time.monotonic() - elapsed())
+
+    def title(self, text: str, part: str = "") -> None:
+        with self.lock:
+            self.text, self.stage, self.done, self.total = printable(text), "", 0, 0
+            if part:
+                self.estimate.reach(part, time.monotonic())
+
+    def plan(self, parts: Sequence[Part]) -> None:
+        with self.lock:
+            self.estimate.plan(parts, time.monotonic())
 
     def update(self, stage: str, done: int, total: int) -> None:
-        if stage != self.stage:
-            self.stage = stage
-            self.bars.reset(self.task, total=total, description=f"{self.text}: {stage}")
-        self.bars.update(self.task, completed=done)
+        with self.lock:
+            if self.estimate.reach(stage, time.monotonic()):
+                self.estimate.step(stage, done, total)
+            elif self.estimate.known:
+                return  # a small part of a part
+            self.stage, self.done, self.total = stage, done, total
+
+    def _steps(self) -> str:
+        most = at_most(self.stage)
+        if most and self.estimate.known:  # the time left says more than steps that have no end
+            return self.stage
+        return f"{self.stage}, {self.done} of {'at most ' * most}{self.total}"
+
+    def now(self, moment: float) -> Shown:
+        with self.lock:
+            words = self.text
+            if self.stage:
+                words = f"{words}: {self._steps()}"
+            share = self.estimate.share(moment)
+            left = self.estimate.told[1] if self.estimate.told else None
+            return Shown(words, moment - self.estimate.begun, left, share)
 
 
 @contextmanager
-def _rich_bar() -> Iterator[_Bar]:
-    from rich import progress as rich
+def _rich_bar() -> Iterator[_State]:
+    """A bar of rich, which disappears at the end."""
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
 
-    text = rich.TextColumn("{task.description}", markup=False)
-    left = (rich.TextColumn("left:"), rich.TimeRemainingColumn())
-    columns = (rich.SpinnerColumn(), text, rich.BarColumn(), rich.TimeElapsedColumn(), *left)
-    # Steps can be minutes apart: the speed is that of all the time, not of the last half minute.
-    err = Console(stderr=True)
-    with rich.Progress(*columns, console=err, transient=True, speed_estimate_period=1e9) as bars:
-        yield _Bar(bars)
+    state = _State()
+
+    class Words(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(state.now(time.monotonic()).text)
+
+    class Bar(ProgressColumn):
+        def render(self, task: Any) -> ProgressBar:
+            share = state.now(time.monotonic()).share
+            return ProgressBar(1.0, share or 0.0, width=30, pulse=share is None)
+
+    class Times(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            shown = state.now(time.monotonic())
+            left = "" if shown.left is None else f", {about(shown.left)}"
+            return Text(f"elapsed {clock(shown.elapsed)}{left}")
+
+    columns = (SpinnerColumn(), Words(), Bar(), Times())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bars.add_task("", total=None)
+        yield state
 
 
-class _Lines(Display):
+class _Lines(_State):
     """A line now and then, from a thread of its own: some work has no steps to tell of."""
 
     def __init__(self) -> None:
-        self.text, self.stage, self.done, self.total = "", "", 0, 0
-        self.begun = self.stage_begun = time.monotonic()
+        super().__init__()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
 
@@ -95,15 +154,6 @@ class _Lines(Display):
         self.ended.set()
         self.thread.join()
 
-    def title(self, text: str) -> None:
-        self.text, self.stage, self.done, self.total = printable(text), "", 0, 0
-        self.stage_begun = time.monotonic()
-
-    def update(self, stage: str, done: int, total: int) -> None:
-        if stage != self.stage:
-            self.stage, self.stage_begun = stage, time.monotonic()
-        self.done, self.total = done, total
-
     def _run(self) -> None:
         pause = _SHORT
         while not self.ended.wait(pause):
@@ -111,13 +161,7 @@ class _Lines(Display):
                 click.echo(self.line(time.monotonic()), err=True)
                 pause = _INTERVAL
 
-    def line(self, now: float) -> str:
-        words = [f"{self.text}, {now - self.begun:.0f} s so far"]
-        if self.stage:
-            # Iterations end when the fit has converged, usually long before the last.
-            bound = self.stage.endswith("iterations")
-            words.append(f"{self.stage}: {self.done} of {'at most ' * bound}{self.total}")
-            if self.done:
-                left = (now - self.stage_begun) * (self.total - self.done) / self.done
-                words.append(f"{'at most' if bound else 'about'} {left:.0f} s left for these")
-        return "; ".join(words)
+    def line(self, moment: float) -> str:
+        shown = self.now(moment)
+        left = "" if shown.left is None else f"; {about(shown.left)}"
+        return f"{shown.text}; elapsed {shown.elapsed:.0f} s{left}"

@@ -33,7 +33,7 @@ from . import memory
 LIMIT = 4 * 2**30
 
 #: Deflate cannot do better than 1 byte for 1032; an entry that claims more is lying.
-_BEST_RATIO = 1040
+BEST_RATIO = 1040
 
 #: What zipfile raises for damaged archives, found by damaging them.
 _DAMAGE = (
@@ -195,7 +195,7 @@ def _look_through(entries: list[zipfile.ZipInfo], limit: int, path: str) -> None
             raise UnsafeFileError(f"{path} holds {name!r}, a name that leads out of the archive.")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnsafeFileError(f"{path}: {name!r} is compressed in an unusual way.")
-        if entry.file_size > _BEST_RATIO * (entry.compress_size + 1):
+        if entry.file_size > BEST_RATIO * (entry.compress_size + 1):
             raise UnsafeFileError(
                 f"{path}: {name!r} claims {entry.file_size} bytes, more than can be packed into "
                 f"{entry.compress_size}."

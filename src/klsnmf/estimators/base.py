@@ -19,14 +19,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import memory
 from ..core.arrays import namespace, to_host
 from ..core.spellings import warn_of_old_spellings
-from ..core.types import Array, Labels
+from ..core.types import Array, Labels, Matrix
 from ..core.warn import warn
 from ..core.work import timed
+from ..kernels.inputs import here
 from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
+from .habits import Habits
 from .labels import Reading
 from .notes import FitWarning, Note, verdict_of
-from .validate import CONSTRAINTS
+from .shown import Shown
+from .validate import CONSTRAINTS, as_numbers, require_parameters
 
 
 class Result(NamedTuple):
@@ -37,6 +40,8 @@ class Result(NamedTuple):
 
 
 class Clusterer(
+    Habits,
+    Shown,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -64,11 +69,20 @@ class Clusterer(
     _unit: float
     _reading: Reading
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
     #: Whether arrays of other libraries stay on their device; else they become numpy's.
     _on_devices: ClassVar[bool] = False
 
     #: What parameters may be, where that is not what others of this name may be.
     _own_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Python would name the class that wrote ``__init__``, not the one that the user wrote."""
+        known = cls.__dataclass_fields__.keys()
+        if unknown := parameters.keys() - known:
+            require_parameters(cls, unknown)
+        return super().__new__(cls)
 
     @property
     def _parameter_constraints(self) -> dict[str, list[Any]]:
@@ -164,12 +178,11 @@ class Clusterer(
         return namespace(scores).argmax(scores, axis=1)
 
     @abstractmethod
-    def _scores(self, X: Any, method: str) -> Array:  # (m, k)
-        """The scores of new samples, for a method by this name."""
-
-    @abstractmethod
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples."""
+
+    def _on_host(self, X: Any) -> Matrix:
+        return to_host(as_numbers(self, here(X), reset=False, gaps=True))
 
     def components_frame(self) -> Any:
         """``components_`` as a pandas.DataFrame: a component a row, with the names of features."""

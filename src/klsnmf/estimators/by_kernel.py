@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
-from ..core.arithmetic import canonical, in_units, plus, product, with_short_indices
+from ..core.arithmetic import plus, product
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
@@ -29,7 +29,7 @@ from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.walk import Walk
 from ..kernels.build import KernelSettings
-from ..kernels.inputs import choose_row_norm, here, unit_of, unit_rows
+from ..kernels.inputs import choose_row_norm, here, scaled, unit_of
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
 from ..kernels.outliers import Neighbourhoods
@@ -171,6 +171,7 @@ class KernelClusterer(Clusterer):
             "n_clusters_": k,
             "kernel_weights_": like(weights, samples.X),
             "row_norm_": samples.row_norm,
+            "_fitted_on_sparse": issparse(samples.X),
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
@@ -449,6 +450,18 @@ class KernelClusterer(Clusterer):
         X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
         return _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
 
+    def _kept(self) -> Matrix | None:
+        samples = to_host(self._similarity.samples)
+        return None if samples is None else samples * self._unit
+
+    @property
+    def cluster_centers_(self) -> Array:  # (k, p)
+        """``components_`` by the name that KMeans has for it: weighted means of samples.
+
+        ``predict`` goes by the kernel, not by the nearest of them.
+        """
+        return self.components_
+
     def similarity(self, i: int) -> Array:
         """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
 
@@ -483,11 +496,7 @@ class KernelClusterer(Clusterer):
 
 def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
     """The samples as the kernel sees them."""
-    if setup.precomputed:
-        return X
-    if sparse.issparse(X):
-        X = with_short_indices(canonical(X))
-    return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
+    return X if setup.precomputed else scaled(X, row_norm, unit)
 
 
 @stage("steps")

@@ -263,6 +263,7 @@ class WNMF(Alternated, Weighable):
         return nearest_mixtures(X, H.T)
 
 
+@dataclass(eq=False, repr=False)
 class ONMF(Weighable):
     """Orthogonal nonnegative matrix tri-factorization (ONMF).
 
@@ -295,6 +296,7 @@ class ONMF(Weighable):
         return rules(Data(X)), X
 
 
+@dataclass(eq=False, repr=False)
 class SemiNMF(Alternated, Weighable):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
@@ -332,6 +334,7 @@ class GraphFactorization(Factorization):
         return check_graph(to_host(self.graph_neighbors), X.shape[0], X.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class GNMF(GraphFactorization, Alternated):
     """Graph-regularised nonnegative matrix factorization (GNMF).
 

@@ -206,6 +206,11 @@ class KernelKMeans(KernelClusterer):
     def _setup(self) -> Setup:
         return Setup(KernelSettings.of(self), phases=[Phase("lloyd", lambda K, lam: Lloyd(K))])
 
+    @property
+    def inertia_(self) -> float:
+        """The sum of squared distances of the samples to the means: twice ``objective_``."""
+        return 2 * self.objective_
+
     def _rule_for_new(self, G: Array, *known: Any) -> NewSamples:
         length = np.sqrt(np.maximum(np.count_nonzero(G, axis=0), 1)).astype(G.dtype)
         new = super()._rule_for_new(G, *known)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Iterable
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -17,6 +19,7 @@ from ..core import arrays
 from ..core.arrays import require_same_place, to_host
 from ..core.spellings import RENAMED
 from ..core.types import Array, Matrix
+from ..core.words import meant
 from ..grams.base import Gram
 from ..kernels.functions import KERNELS
 from ..kernels.workers import DaskClient
@@ -55,6 +58,26 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "callback": [callable, None],
     "checkpoint": [str, os.PathLike, None],
 }
+
+
+#: What scikit-learn calls by another name.
+_ELSEWHERE = {"affinity": "kernel", "gamma": "radius", "n_components": "n_clusters"}
+
+
+def require_parameters(kind: Any, names: Iterable[str]) -> None:
+    """Refuse the name of a parameter that a class does not have."""
+    accepted = inspect.signature(kind.__init__).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in accepted):  # a subclass has its own way
+        return
+    known = kind._get_param_names()
+    for name in sorted(set(names) - set(known)):
+        counterpart = _ELSEWHERE.get(name)
+        remedy = meant(name, known)
+        if counterpart in known:
+            remedy = f"Its counterpart is {counterpart!r}. "
+        raise TypeError(
+            f"{kind.__name__} has no parameter {name!r}. {remedy}It has {', '.join(known)}."
+        )
 
 
 def as_numbers(

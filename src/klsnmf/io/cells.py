@@ -27,6 +27,7 @@ from .table import (
     column_places,
     known_words,
     require_some,
+    text_left_out,
 )
 
 #: Rows whose text is in memory at once.
@@ -142,10 +143,8 @@ def _kept(
     if mistaken:
         raise InputError(_mistakes(path, names, mistaken))
     require_some(path, [*kept, *places.words], names)
-    left_out = {"hold text": text, "are empty": empty}.items()
-    return kept, [
-        f"Left out, because they {why}: {listed(those)}." for why, those in left_out if those
-    ]
+    notes = [text_left_out(text)] if text else []
+    return kept, notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else [])
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:

@@ -17,9 +17,13 @@ class ModelError(ValueError):
     exit_code = 3
 
 
+#: What stands for the standard input in place of a file.
+STANDARD_INPUT = Path("-")
+
+
 def require_exists(path: Path) -> None:
     """Refuse a file or a folder that is not there."""
-    if not path.exists():
+    if path != STANDARD_INPUT and not path.exists():
         raise InputError(
             f"{path} does not exist. Check the name; the current folder is {Path.cwd()}."
         )

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import memory
-from ..core.words import listed, plural
+from ..core.words import plural
 from ..core.work import steps
+from .folders import as_text, find
 from .table import Choice, InputError, Table, classes, needs, numbers
 
 #: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-_SUFFIXES = (
+#: How names of images end.
+SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp"),
     *(".pgm", ".ppm", ".pbm"),
 )
@@ -27,8 +29,6 @@ _SUFFIXES = (
 #: The most pixels that an image may unpack to, and the longest side of those that are clustered.
 MOST_PIXELS = 50_000_000
 LONGEST_SIDE = 128
-
-_MOST_FILES = 1_000_000
 
 #: Files named in a message.
 _TOLD = 5
@@ -49,10 +49,11 @@ def read(path: Path, choice: Choice) -> Table:
             "--encode and --id-column; --label-column folder takes the names of the subfolders for "
             "classes."
         )
-    names, others, links = _find(path)
+    found = find(path, SUFFIXES)
+    names = found.names
     if not names:
         raise InputError(
-            f"{path} holds no image. Put images into it that end in {', '.join(_SUFFIXES)}."
+            f"{path} holds no image. Put images into it that end in {', '.join(SUFFIXES)}."
         )
     try:
         import PIL.Image  # noqa: F401
@@ -74,25 +75,14 @@ def read(path: Path, choice: Choice) -> Table:
         with _noting(broken, name):
             pixels[len(done)] = _pixels(path / name, height, width, colour)
             done.append(name)
-    messages = []
-    if links:
-        told = listed([_text(name) for name in links], _TOLD)
-        messages.append(
-            f"{plural(len(links), 'link')} in {path} that {'leads' if len(links) == 1 else 'lead'} "
-            f"out of it {'was' if len(links) == 1 else 'were'} not followed: {told}. Put the files "
-            "themselves there."
-        )
-    if others:
-        are = "is no image and was" if len(others) == 1 else "are no images and were"
-        told = listed([_text(name) for name in others], _TOLD)
-        messages.append(f"{plural(len(others), 'file')} in {path} {are} left out: {told}.")
+    messages = found.told("image")
     if broken:
-        found = _described(path, broken, len(names))
+        told = _described(path, broken, len(names))
         if not choice.skip_broken or not done:
             raise InputError(
-                f"{found} Repair or remove what is broken, or leave it out with --skip-broken."
+                f"{told} Repair or remove what is broken, or leave it out with --skip-broken."
             )
-        messages.append(f"{found} What is broken was left out.")
+        messages.append(f"{told} What is broken was left out.")
     pixels = pixels[: len(done)]
     changed = sum(sizes[name][:2] != (height, width) for name in done)
     if changed:
@@ -105,7 +95,7 @@ def read(path: Path, choice: Choice) -> Table:
     return Table(
         name=str(path),
         X=numbers(pixels.reshape(len(done), -1), str(path)),
-        ids=[_text(name) for name in done],
+        ids=[as_text(name) for name in done],
         target=classes(folders) if choice.label_column else None,
         image_shape=pixels.shape[1:],
         messages=messages,
@@ -126,33 +116,6 @@ def _described(path: Path, broken: dict[str, str], count: int) -> str:
     some = "; ".join(broken[name] for name in sorted(broken)[:_TOLD])
     more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
     return f"{len(broken)} of {plural(count, 'image')} in {path} cannot be used: {some}{more}."
-
-
-def _text(name: str) -> str:
-    """The name of a file, which may be any bytes, as text."""
-    return os.fsencode(name).decode(errors="backslashreplace")
-
-
-def _find(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """The images below a folder, relative to it, other files, and links that lead out of it."""
-    names: list[str] = []
-    others: list[str] = []
-    links: list[str] = []
-    home = folder.resolve()
-    for place, subfolders, found in os.walk(folder):  # links to folders are not followed
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        for name in found:
-            if not name.startswith("."):
-                file = Path(place, name)
-                kind = names if name.lower().endswith(_SUFFIXES) else others
-                if file.is_symlink() and not file.resolve().is_relative_to(home):
-                    kind = links
-                kind.append(file.relative_to(folder).as_posix())
-        if len(names) > _MOST_FILES:
-            raise InputError(
-                f"{folder} holds more than {_MOST_FILES} images. Cluster some of them."
-            )
-    return sorted(names), sorted(others), sorted(links)
 
 
 def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:

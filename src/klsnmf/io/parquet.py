@@ -21,6 +21,7 @@ from .table import (
     known_words,
     needs,
     require_some,
+    text_left_out,
 )
 
 
@@ -102,6 +103,6 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         ids=Counted(n) if places.ids is None else words(places.ids),
         features=[names[place] for place in kept],
         target=None if places.labels is None else classes(words(places.labels)),
-        messages=[f"Left out, because they hold no numbers: {listed(others)}."] if others else [],
+        messages=[text_left_out(others)] if others else [],
         words={names[place]: known_words(words(place)) for place in places.words},
     )

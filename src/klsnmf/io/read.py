@@ -1,13 +1,18 @@
-"""A file, or a folder of images, of any kind that is known."""
+"""A file or a folder of any kind that is known, and several of them together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..core.files import UnsafeFileError, ending
-from . import arrays, csv, images, parquet
-from .errors import InputError, require_exists
+from ..core.words import plural
+from . import arrays, csv, h5ad, images, parquet, stdin, xlsx
+from .errors import STANDARD_INPUT, InputError, require_exists
+from .folders import find, most_files
+from .parts import stacked
 from .table import Choice, Table
 
 #: How files are read, by the end of their name.
@@ -16,27 +21,46 @@ READERS: dict[str, Callable[[Path, Choice], Table]] = {
     ".tsv": csv.read,
     ".csv.gz": csv.read,
     ".tsv.gz": csv.read,
+    ".xlsx": xlsx.read,
+    ".xlsm": xlsx.read,
     ".parquet": parquet.read,
     ".npy": arrays.read_npy,
     ".npz": arrays.read_npz,
     ".mat": arrays.read_mat,
     ".mtx": arrays.read_mtx,
+    ".h5ad": h5ad.read,
 }
 
+#: Parts of a table that a folder may hold.
+_PARTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npy")
+
+#: What a folder may hold, and how the names of such files end.
+_KINDS = {"images": images.SUFFIXES, "parts": _PARTS}
+
 #: Files of spreadsheets, which can save what is read here.
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_SPREADSHEETS = (".xls", ".ods", ".numbers")
+
+
+def read_all(paths: Sequence[Path], choice: Choice) -> Table:
+    """The samples of one file or folder, or of several, the rows of one below those of another."""
+    if len(paths) == 1:
+        return read(paths[0], choice)
+    name = f"{paths[0]} and {plural(len(paths) - 1, 'other')}"
+    return stacked([read(path, choice) for path in paths], name)
 
 
 def read(path: Path, choice: Choice) -> Table:
-    """The samples of a file, or of a folder of images."""
+    """The samples of a file, of a folder, or of the standard input."""
+    if path == STANDARD_INPUT:
+        return stdin.read(partial(read, choice=choice))
     require_exists(path)
     reader: Callable[[Path, Choice], Table]
     if path.is_dir():
-        reader = images.read
+        reader = _FOLDERS[folder_kind(path)]
     elif ending(path) not in READERS:
         sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
-            f"{path} is of a kind that is not known. {sheet}Give a folder of images, or a file "
+            f"{path} is of a kind that is not known. {sheet}Give a folder, or a file "
             f"that ends in {', '.join(READERS)}."
         )
     elif not path.is_file():
@@ -56,3 +80,20 @@ def read(path: Path, choice: Choice) -> Table:
     if not len(table.ids):
         raise InputError(f"{path} holds no samples. Give a file with at least one row of data.")
     return table
+
+
+def folder_kind(path: Path) -> str:
+    """What most files of a folder are: images, or parts of a table."""
+    return most_files(path, _KINDS) or "images"
+
+
+def _read_parts(path: Path, choice: Choice) -> Table:
+    """The files of a folder, which are parts of one table, in the order of their names."""
+    found = find(path, _PARTS)
+    tables = [read(path / name, choice) for name in found.names]
+    table = stacked(tables, str(path)) if len(tables) > 1 else tables[0]
+    return replace(table, messages=[*found.told("table"), *table.messages])
+
+
+#: How folders are read, by what most of their files are.
+_FOLDERS = {"images": images.read, "parts": _read_parts}

@@ -34,6 +34,7 @@ class Choice:
     words : columns to read as words, in the same way: categories
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
+    sheets : sheets of a workbook, one below the other; of cells, the matrix to read
     skip_broken : whether images that cannot be read are left out
     exact : whether each text in columns and words is one name, commas or not
     """
@@ -44,6 +45,7 @@ class Choice:
     id_column: str | None = None
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
+    sheets: Sequence[str] = ()
     skip_broken: bool = False
     exact: bool = False
 
@@ -63,6 +65,7 @@ class Table:
     messages : what the user should know of how the data were read
     warnings : what in the data may mislead the clusters
     lines : (n,) the line of a text file that each sample stands on
+    parts : (n,) the file or sheet that each sample is from, if there are several
     words : columns of words by name, each (n,), None where a word is missing
     rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
     """
@@ -76,6 +79,7 @@ class Table:
     messages: Sequence[str] = field(default_factory=list)
     warnings: Sequence[str] = field(default_factory=list)
     lines: Sequence[int] | None = None
+    parts: Sequence[str] | None = None
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     rows: Labels | None = None
 
@@ -87,9 +91,16 @@ class Table:
             ids=[self.ids[i] for i in kept],
             target=None if self.target is None else self.target[kept],
             lines=None if self.lines is None else [self.lines[i] for i in kept],
+            parts=None if self.parts is None else [self.parts[i] for i in kept],
             words={name: [words[i] for i in kept] for name, words in self.words.items()},
             rows=kept if self.rows is None else self.rows[kept],
         )
+
+    def place(self, i: int) -> str:
+        """Where a sample stands in its file, in words."""
+        row = f"row {i + 1 if self.rows is None else int(self.rows[i]) + 1}"
+        where = row if self.lines is None else f"line {self.lines[i]}"
+        return where if self.parts is None else f"{where} of {self.parts[i]}"
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
         """Refuse infinity, and NaN unless gaps are allowed: how many, where, and what to do."""
@@ -111,12 +122,11 @@ class Table:
         it, where = ("it", ", in") if count == 1 else ("them", f" in {rows_with}, the first in")
         found = plural(count, "missing value" if missing else "infinite value")
         i, j = int(rows[0]), int(columns[0])
-        row = f"line {self.lines[i]}" if self.lines is not None else f"row {i + 1}"
         column = repr(self.features[j]) if self.features is not None else str(j + 1)
         remedy = f"Fill {it} in" if missing else f"Correct {it}"
         raise InputError(
-            f"{self.name} has {found}{where} {row}, column {column}. {remedy}, or leave such rows "
-            f"or columns out. {last_resort if missing else ''}".strip()
+            f"{self.name} has {found}{where} {self.place(i)}, column {column}. {remedy}, or leave "
+            f"such rows or columns out. {last_resort if missing else ''}".strip()
         )
 
 
@@ -225,6 +235,11 @@ def _matching(
         for place in fitting:
             found.setdefault(place, False)
     return found
+
+
+def text_left_out(names: Sequence[str]) -> str:
+    """What to say of columns that hold no numbers, and what they could be used for."""
+    return f"Left out, because they hold text: {listed(names)}. As categories: --encode NAME."
 
 
 def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:

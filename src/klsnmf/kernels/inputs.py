@@ -11,7 +11,13 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..core import arrays, files, memory
-from ..core.arithmetic import canonical, in_units, largest_entry, smallest_entry
+from ..core.arithmetic import (
+    canonical,
+    in_units,
+    largest_entry,
+    smallest_entry,
+    with_short_indices,
+)
 from ..core.arrays import as_matrix, cast, namespace, to_host, widest
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
@@ -94,6 +100,13 @@ def _comes_near_zero(X: Matrix) -> bool:
     least, most = to_host(xp.min(X, axis=0)), to_host(xp.max(X, axis=0))
     varies = least < most
     return bool(np.mean(least[varies] <= most[varies] / 2) > 0.5) if varies.any() else True
+
+
+def scaled(X: Matrix, row_norm: str | None, unit: float) -> Matrix:
+    """The samples as a kernel sees them."""
+    if sparse.issparse(X):
+        X = with_short_indices(canonical(X))
+    return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
 
 
 def unit_rows(X: Matrix) -> Matrix:

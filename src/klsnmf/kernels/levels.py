@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.drawing import axes
 from ..core.types import Array, Labels
 from .count import Evidence
 
@@ -128,7 +129,7 @@ class Profile:
 
     def plot_tree(self, ax: Any = None) -> Any:
         """Draw the tree of levels, a row of circles a level; returns the axes of matplotlib."""
-        ax = ax or _axes()
+        ax = axes(ax)
         tree = self.tree
         places = tree.places
         most = len(self.levels[0].labels)
@@ -147,7 +148,7 @@ class Profile:
 
     def plot_evidence(self, ax: Any = None) -> Any:
         """Draw the score of each number of clusters; returns the axes of matplotlib."""
-        ax = ax or _axes()
+        ax = axes(ax)
         numbers, score = self.evidence.candidates, self.evidence.score
         marked = np.isin(numbers, self.n_clusters)
         ax.bar(numbers, score, color=np.where(marked, "C0", "0.8"))
@@ -162,11 +163,3 @@ class Profile:
             told = "{:8d}  {:5.2f}  {:11.2f}  {:7.2f}  {:9.2f}".format(one.n_clusters, *values)
             lines.append(told if one.cut is None else f"{told}  {one.cut:4.2f}")
         return "\n".join([self.evidence.verdict, *lines])
-
-
-def _axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("Plots need matplotlib: pip install matplotlib.") from error
-    return plt.subplots()[1]

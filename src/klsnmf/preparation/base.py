@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from ..core import checks
 from ..core.checks import need
 from ..io.table import Table
 
@@ -12,28 +14,33 @@ from ..io.table import Table
 _MOST = 100
 
 
-class Step(Protocol):
+class Step(ABC):
     """One thing that is done to a table: a frozen dataclass of numbers, text and arrays.
 
     To add one: write the record and a function that fits it to a table, and enter the class in
     ``io/model_file.py``, so that a model file may hold it.
     """
 
+    @abstractmethod
     def apply(self, table: Table) -> Table:
         """The table after this step; an InputError if the step cannot take it."""
-        ...
 
+    @abstractmethod
     def check(self, p: int) -> int:
         """How many columns come out if p go in; a ValueError if a field is not what a fit leaves.
 
         Records in model files may come from strangers: nothing is applied before it is checked.
         """
-        ...
 
     @property
     def words(self) -> tuple[str, ...]:
         """The columns of text that it takes."""
-        ...
+        return ()
+
+    @property
+    def scale(self) -> str | None:
+        """What ``--scale`` is called that asks for it, if it is a scale."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,11 @@ class Preparation:
         """The columns of text that the steps take."""
         return [name for step in self.steps for name in step.words]
 
+    @property
+    def scales(self) -> list[str]:
+        """What ``--scale`` would be called for the steps that change a scale."""
+        return [step.scale for step in self.steps if step.scale is not None]
+
     def apply(self, table: Table) -> Table:
         """The table after all steps."""
         table.require_numbers(gaps=True)
@@ -72,7 +84,7 @@ class Preparation:
             need(len(names) == width, f"it names {len(names)} columns and takes {width}")
         need(type(self.steps) is tuple and len(self.steps) <= _MOST, "its steps are no list")
         for step in self.steps:
-            need(callable(getattr(step, "check", None)), f"{type(step).__name__} is no step")
+            need(isinstance(step, Step), f"{type(step).__name__} is no step")
             width = step.check(width)
         need(width == p, f"it ends with {width} columns, and the model takes {p}")
 
@@ -81,3 +93,9 @@ def need_names(names: Any, what: str) -> None:
     """Refuse what is no tuple of text."""
     known = isinstance(names, tuple) and all(type(name) is str for name in names)
     need(known, f"{what} are no names")
+
+
+def need_places(places: object, p: int, what: str) -> None:
+    """Refuse what are no places of columns, in order, each of them once."""
+    found = checks.array(places, what, "i", (None,), 0, p - 1)
+    need((found[1:] > found[:-1]).all(), f"{what} are not in order")

@@ -10,14 +10,14 @@ from scipy import sparse
 from ..core.checks import need
 from ..core.words import listed, plural, short
 from ..io.table import Counted, InputError, Table
-from .base import need_names
+from .base import Step, need_names
 
 #: A column with more different words than this holds names or text, and no categories.
 MOST = 50
 
 
 @dataclass(frozen=True)
-class Encode:
+class Encode(Step):
     """A column of 0 and 1 for each category of a column of words.
 
     Two samples of different categories differ by 2 in squares: as much as two of a column with

@@ -13,33 +13,30 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import listed, plural
 from ..io.table import Counted, InputError, Table
-from .base import Step
-from .numbers import need_places
+from .base import Step, need_places
 
 #: What ``--missing`` may be.
 WAYS = ("drop-rows", "drop-columns", "median", "knn")
 
 #: Gaps are filled in with the mean of so many samples that are nearest in what is known of both.
-_NEAREST = 5
+NEAREST = 5
 
 #: Samples that such means are taken from, at most: they are kept in the model.
 _DONORS = 10_000
 
 
 @dataclass(frozen=True)
-class LeaveOutRows:
+class LeaveOutRows(Step):
     """Rows of which more than this share is missing are left out; 0 takes none with a gap."""
 
     share: float
 
-    words = ()
-
     def apply(self, table: Table) -> Table:
         n, p = table.X.shape
-        kept = np.flatnonzero(_gaps_in_rows(table.X) <= self.share * p)
+        kept = np.flatnonzero(gaps_in_rows(table.X) <= self.share * p)
         if len(kept) == n:
             return table
-        of_them = "more than half of it is" if self.share else "values are"
+        of_them = "most values are" if self.share else "values are"
         if not len(kept):
             raise InputError(
                 f"{of_them.capitalize()} missing in every row of {table.name}. Leave out the "
@@ -55,12 +52,10 @@ class LeaveOutRows:
 
 
 @dataclass(frozen=True)
-class KeepColumns:
+class KeepColumns(Step):
     """Some columns stay, the others are left out."""
 
     which: Array  # (q,) the places of those that stay, in order
-
-    words = ()
 
     def apply(self, table: Table) -> Table:
         names = table.features
@@ -73,12 +68,10 @@ class KeepColumns:
 
 
 @dataclass(frozen=True)
-class FillMedian:
+class FillMedian(Step):
     """The median of its column in place of each gap."""
 
     values: Array  # (p,)
-
-    words = ()
 
     def apply(self, table: Table) -> Table:
         gaps = np.isnan(dense(table))
@@ -90,17 +83,15 @@ class FillMedian:
 
 
 @dataclass(frozen=True)
-class FillNear:
+class FillNear(Step):
     """The mean of the nearest samples that have a value there, in place of each gap."""
 
     samples: Array  # (m, p) of the fit, with their gaps
 
-    words = ()
-
     def apply(self, table: Table) -> Table:
         if not np.isnan(dense(table)).any():
             return table
-        imputer = KNNImputer(n_neighbors=_NEAREST, keep_empty_features=True)
+        imputer = KNNImputer(n_neighbors=NEAREST, keep_empty_features=True)
         return replace(table, X=imputer.fit(self.samples).transform(table.X))
 
     def check(self, p: int) -> int:
@@ -110,17 +101,19 @@ class FillNear:
         return p
 
 
-def fit_leave_out_columns(table: Table) -> Step | None:
-    """All columns without a gap."""
-    whole = np.flatnonzero(_gaps_in_columns(table.X) == 0)
+def fit_leave_out_columns(table: Table) -> tuple[Step, str] | tuple[None]:
+    """All columns without a gap, if any has one; and a line that names the others."""
+    whole = np.flatnonzero(gaps_in_columns(table.X) == 0)
     if len(whole) == table.X.shape[1]:
-        return None
+        return (None,)
     if not len(whole):
         raise InputError(
             f"Values are missing in every column of {table.name}. Use --missing drop-rows, or fill "
             "gaps in: --missing median."
         )
-    return KeepColumns(whole)
+    names = table.features or list(Counted(table.X.shape[1]))
+    others = [name for j, name in enumerate(names) if j not in {*whole.tolist()}]
+    return KeepColumns(whole), f"Left out, because values are missing: {listed(others)}."
 
 
 def fit_fill(table: Table, way: str) -> Step:
@@ -149,7 +142,7 @@ def dense(table: Table) -> Array:  # (n, p)
     return np.asarray(table.X)
 
 
-def _gaps_in_rows(X: Matrix) -> Array:  # (n, p) -> (n,)
+def gaps_in_rows(X: Matrix) -> Array:  # (n, p) -> (n,)
     if sparse.issparse(X):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         return np.bincount(rows[np.isnan(X.data)], minlength=X.shape[0])
@@ -157,7 +150,7 @@ def _gaps_in_rows(X: Matrix) -> Array:  # (n, p) -> (n,)
     return found
 
 
-def _gaps_in_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
+def gaps_in_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
     if sparse.issparse(X):
         return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     found: Array = np.isnan(X).sum(axis=0)

@@ -1,19 +1,126 @@
-"""What a table looks like: what its columns are, and what that means for their scale."""
+"""What a table looks like: which columns hold counts, and which have different units."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from ..core.types import Array
+from ..core.types import Array, Labels, Matrix
 from ..core.words import short
 from ..io.table import Table
 
-#: Columns whose spreads differ by more than this are remarked on.
-UNEVEN = 10.0
+#: Columns whose spreads differ by more than this have different units, or are remarked on.
+_UNEVEN = 10.0
 
 #: A column with this share of the variance decides nearly alone.
 _ALONE = 0.9
+
+#: So many columns of whole numbers are of one kind. Counts are of so many things at least,
+MANY = 20
+#: and of most of them there are none in a sample, or of some a hundred times as many as usual.
+_ZEROS, _TAIL = 0.2, 100.0
+#: Samples differ in how much was counted by this share of the mean.
+_DEPTHS = 0.15
+#: Where more columns than this share reach the largest number, that is the end of a scale, as for
+#: pixels and ratings.
+_AT_THE_END = 0.05
+
+#: Amounts without a sign of which so many are zero are of one kind: pixels, shares of words.
+_BLANK = 0.3
+
+#: Columns are centred, and so are components of something, if means are below this many spreads.
+_CENTRED = 1e-6
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Columns that hold counts."""
+
+    which: Labels  # places
+    zeros: float  # the share of zeros
+
+
+@dataclass(frozen=True)
+class Units:
+    """Columns of different units."""
+
+    which: Labels  # places
+    ratio: float  # the largest spread over the smallest
+
+
+def counts_in(table: Table) -> Counts | None:
+    """The columns of counts: whole numbers, many of them zero, of samples of uneven depth."""
+    X = table.X
+    which = np.flatnonzero(whole_columns(X))
+    if len(which) < MANY:
+        return None
+    values = X if len(which) == X.shape[1] else X[:, which]
+    known = values.data if sparse.issparse(values) else values[np.isfinite(values)]
+    amounts, size = known[known > 0], float(np.prod(values.shape))
+    if not len(amounts):
+        return None
+    zeros = 1 - len(amounts) / (size if sparse.issparse(values) else len(known))
+    largest = amounts.max()
+    if zeros < _ZEROS and largest < _TAIL * np.median(amounts):
+        return None
+    at_the_end = _largest_of_columns(values) == largest
+    depths = np.asarray(np.nansum(values, axis=1) if not sparse.issparse(values) else values.sum(1))
+    if at_the_end.mean() > _AT_THE_END or depths.std() < _DEPTHS * depths.mean():
+        return None
+    return Counts(which, float(zeros))
+
+
+def units_in(table: Table, beside: Counts | None = None) -> Units | None:
+    """The columns beside counts, if they have different units."""
+    if sparse.issparse(table.X):
+        return None
+    which = np.arange(table.X.shape[1])
+    if beside is not None:
+        which = np.setdiff1d(which, beside.which)
+    X = np.asarray(table.X)[:, which]
+    spreads = np.array([spread_of(column) for column in X.T])
+    varied = spreads[spreads > 0]
+    if not len(varied):
+        return None
+    ratio = float(varied.max() / varied.min())
+    if beside is None and (ratio <= _UNEVEN or _of_one_kind(X, spreads)):
+        return None
+    return Units(which, ratio)
+
+
+def _of_one_kind(X: Array, spreads: Array) -> bool:  # (n, p), (p,)
+    """Whether numbers are amounts of one thing, or components that were made from others."""
+    known = X[np.isfinite(X)]
+    if known.min() >= 0 and (known == 0).mean() >= _BLANK:
+        return True
+    with np.errstate(over="ignore"):
+        means = np.nanmean(X, axis=0, where=np.isfinite(X))
+    return bool((np.abs(means) <= _CENTRED * spreads).all())
+
+
+def whole_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
+    """Which columns hold whole numbers, none of them negative, gaps aside."""
+    if sparse.issparse(X):
+        wrong = (X.data < 0) | (X.data != np.rint(X.data))
+        broken = np.bincount(X.indices[wrong], minlength=X.shape[1])
+        return broken == 0
+    # Most tables of measurements are told by a few rows.
+    whole = np.full(X.shape[1], True)
+    for rows in (slice(20), slice(None)):
+        part = X[rows]
+        whole &= (np.isnan(part) | ((part >= 0) & (part == np.rint(part)))).all(axis=0)
+        if not whole.any():
+            break
+    return whole
+
+
+def _largest_of_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
+    if sparse.issparse(X):
+        return np.asarray(X.max(axis=0).todense()).ravel()
+    found: Array = np.fmax.reduce(X, axis=0)
+    return found
 
 
 def uneven(table: Table) -> str | None:
@@ -26,7 +133,7 @@ def uneven(table: Table) -> str | None:
         return None
     most, least = int(np.argmax(spread)), int(varied[np.argmin(spread[varied])])
     ratio = spread[most] / spread[least]
-    if ratio <= UNEVEN:
+    if ratio <= _UNEVEN:
         return None
     alone = _ALONE * np.square(spread / spread[most]).sum() < 1
     outcome = "and decides nearly alone" if alone else "which hardly counts beside it"

@@ -14,19 +14,22 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import plural
 from ..io.table import InputError, Table
+from .base import Step, need_places
 
 #: What the counts of a sample are brought to before their logarithm is taken.
 DEPTH = 10_000.0
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standard(Step):
     """Every column with mean 0 and variance 1, or some of them."""
 
     mean: Array  # (p,) 0 for a column that stays as it is
     spread: Array  # (p,) the standard deviations; 1 for a column that is constant, or stays
 
-    words = ()
+    @property
+    def scale(self) -> str:
+        return "standard"
 
     def apply(self, table: Table) -> Table:
         if sparse.issparse(table.X):
@@ -85,12 +88,14 @@ def log_counts(X: Matrix) -> Matrix:  # (n, p)
 
 
 @dataclass(frozen=True)
-class LogCounts:
+class LogCounts(Step):
     """log1p of counts per 10,000, over the columns that hold counts."""
 
     which: Array  # (q,) the places of these columns, in order
 
-    words = ()
+    @property
+    def scale(self) -> str:
+        return "log"
 
     def apply(self, table: Table) -> Table:
         whole = len(self.which) == table.X.shape[1]
@@ -125,20 +130,12 @@ def fit_log(table: Table, which: Array | None = None) -> LogCounts:
     return LogCounts(np.arange(table.X.shape[1]) if which is None else which)
 
 
-def need_places(places: object, p: int, what: str) -> None:
-    """Refuse what are no places of columns, in order, each of them once."""
-    found = checks.array(places, what, "i", (None,), 0, p - 1)
-    need((found[1:] > found[:-1]).all(), f"{what} are not in order")
-
-
 @dataclass(frozen=True)
-class Components:
+class Components(Step):
     """The principal components of the columns, the widest first."""
 
     mean: Array  # (p,)
     directions: Array  # (q, p)
-
-    words = ()
 
     def apply(self, table: Table) -> Table:
         table.require_numbers(gaps=False)

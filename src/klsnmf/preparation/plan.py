@@ -2,63 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from ..io.table import Table
+from . import auto as look
 from .base import Preparation, Step
 from .categories import fit_encode
 from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
 from .numbers import fit_components, fit_log, fit_standard
 
-#: Makes a step for a table, or None where there is nothing to do.
-Fit = Callable[[Table], Step | None]
+_STANDARD = (
+    "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
+    "negative now."
+)
+
+
+@dataclass
+class _Work:
+    """A table, what was done to it, and the columns that new samples need."""
+
+    table: Table
+    p: int
+    names: list[str] | None
+    steps: list[Step] = field(default_factory=list)
+
+    def do(self, step: Step | None, *told: object) -> None:
+        if step is None:
+            return
+        table = step.apply(self.table)
+        self.table = replace(table, messages=[*table.messages, *map(str, told)])
+        if isinstance(step, KeepColumns) and self.names is not None and not self.steps:
+            # New samples need not have the columns that are left out.
+            self.p, self.names = table.X.shape[1], list(table.features or ())
+        else:
+            self.steps.append(step)
+
+    def do_all(self, steps: Iterable[look.Told]) -> None:
+        for step, told in steps:
+            self.do(step, *told)
 
 
 def fitted(
-    table: Table, *, scale: str = "none", missing: str | None = None, pca: int | None = None
+    table: Table,
+    *,
+    auto: bool = False,
+    any_role: bool = False,
+    signed: bool = True,
+    gaps: bool = False,
+    scale: str | None = None,
+    missing: str | None = None,
+    pca: int | None = None,
 ) -> tuple[Table, Preparation]:
-    """The table after the steps that were asked for, and these steps.
+    """The table after its steps, with a line for each in its messages; and these steps.
+
+    What is left out comes first, so that it has no say in a scale. Gaps are filled in after the
+    scale, so that the nearest samples are near in every unit.
 
     Parameters
     ----------
+    auto : whether the table is looked at for what is not asked for; it needs names of columns
+    any_role : whether columns are taken that look like names, classes or years
+    signed, gaps : whether negative numbers and gaps may be left for whoever clusters
     scale : "none", "standard" or "log"
-    missing : one of ``gaps.WAYS``; None leaves gaps as they are
+    missing : one of ``gaps.WAYS``
     pca : the number of principal components; None takes the columns themselves
     """
     table.require_numbers(gaps=True)
-    p, names = table.X.shape[1], table.features
-    steps: list[Step] = []
-    for fit in _fits(table, scale, missing, pca):
-        step = fit(table)
-        if step is None:
-            continue
-        table = step.apply(table)
-        if isinstance(step, KeepColumns) and names is not None and not steps:
-            # New samples need not have the columns that are left out.
-            p, names = table.X.shape[1], table.features
-        else:
-            steps.append(step)
-    features = None if names is None else tuple(names)
-    return table, Preparation(int(p), features, tuple(steps))
-
-
-def _fits(table: Table, scale: str, missing: str | None, pca: int | None) -> Iterator[Fit]:
-    """What is left out comes first, so that it has no say in a scale.
-
-    Gaps are filled in after the scale, so that the nearest samples are near in every unit.
-    """
+    names = None if table.features is None else list(table.features)
+    auto = auto and names is not None and table.image_shape is None
+    work = _Work(table, int(table.X.shape[1]), names)
+    if auto and not any_role:
+        work.do_all(look.measured_columns(work.table))
     if missing == "drop-columns":
-        yield fit_leave_out_columns
-    if missing == "drop-rows":
-        yield lambda table: LeaveOutRows(0.0)
+        work.do(*fit_leave_out_columns(work.table))
+    elif missing == "drop-rows":
+        work.do(LeaveOutRows(0.0))
+    elif auto and missing is None and not gaps:
+        work.do_all(look.gaps_left_out(work.table))
     if scale == "standard":
-        yield fit_standard
-    if scale == "log":
-        yield fit_log
+        work.do(fit_standard(work.table), _STANDARD)
+    elif scale == "log":
+        work.do(fit_log(work.table))
+    elif auto and scale is None:
+        work.do_all(look.scales(work.table, signed=signed))
     if missing in ("median", "knn"):
-        yield partial(fit_fill, way=missing)
+        work.do(fit_fill(work.table, missing))
+    elif auto and missing is None and not gaps:
+        work.do_all(look.gaps_filled(work.table))
     for column in table.words:
-        yield partial(fit_encode, column=column)
+        work.do(fit_encode(work.table, column))
     if pca is not None:
-        yield partial(fit_components, count=pca)
+        work.do(fit_components(work.table, pca))
+    features = None if work.names is None else tuple(work.names)
+    return work.table, Preparation(work.p, features, tuple(work.steps))

@@ -113,39 +113,6 @@ def curve(x: Array, y: Array, chosen: int, *, alt: str) -> str:
     return _svg(parts, alt)
 
 
-def tree(
-    rows: Sequence[Array],
-    parents: Sequence[Array],
-    sizes: Sequence[Array],
-    chosen: int,
-    *,
-    alt: str,
-) -> str:
-    """Levels from the coarsest down: places from 0 to 1, parents in the row above, and samples."""
-    n, width = float(sizes[0].sum()), _WIDTH - _LEFT - _RIGHT
-    gap = (_HEIGHT - 2 * _TOP) / max(len(rows), 1)
-    heights = [_TOP + gap * (row + 0.5) for row in range(len(rows))]
-    parts = [
-        _text(_LEFT - 6, f"{y + 3.5:.1f}", "end", str(len(row)))
-        for y, row in zip(heights, rows, strict=True)
-    ]
-    for row, above in enumerate(parents, 1):
-        for c, parent in enumerate(above):
-            x = _LEFT + width * rows[row][c], _LEFT + width * rows[row - 1][parent]
-            parts.append(
-                f'<path class="grid" stroke-width="{0.5 + 5 * sizes[row][c] / n:.1f}" '
-                f'd="M{x[1]:.1f} {heights[row - 1]:.1f}L{x[0]:.1f} {heights[row]:.1f}"/>'
-            )
-    for y, places, counts in zip(heights, rows, sizes, strict=True):
-        kind = "dot chosen" if len(places) == chosen else "dot"
-        for place, count in zip(places, counts, strict=True):
-            at = f'cx="{_LEFT + width * place:.1f}" cy="{y:.1f}"'
-            title = f"<title>{number(count)} samples</title>"
-            radius = 1.5 + 9 * (count / n) ** 0.5
-            parts.append(f'<circle class="{kind}" {at} r="{radius:.1f}">{title}</circle>')
-    return _svg(parts, alt)
-
-
 def _polyline(kind: str, frame: _Frame, x: Array, y: Array) -> str:
     places = zip(map(frame.across, x), map(frame.up, y), strict=True)
     points = " ".join(f"{across:.1f},{up:.1f}" for across, up in places)

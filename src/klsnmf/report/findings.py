@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..estimators.notes import Collapsed, FewerClusters, NotClear, NotConverged, Note
+from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
 from ..estimators.strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
@@ -75,12 +75,18 @@ def notes_of(estimator: Any) -> list[Note]:
     return notes
 
 
+def in_doubt(run: Run) -> InDoubt | None:
+    """Which clusters may be others, where the fit says so."""
+    return next((note for note in notes_of(run.estimator) if isinstance(note, InDoubt)), None)
+
+
 def findings(run: Run) -> list[str]:
-    """Warnings of the fit and of what came out of it; none is good news.
+    """Warnings of the fit and of what came out of it, but for clusters in doubt.
 
     The report of a command has the words of the command line.
     """
-    words = [note.in_command if run.command else str(note) for note in notes_of(run.estimator)]
+    notes = [note for note in notes_of(run.estimator) if not isinstance(note, InDoubt)]
+    words = [note.in_command if run.command else str(note) for note in notes]
     return [plain(message, 600) for message in [*run.messages, *words]] + remarks(run)
 
 

@@ -63,18 +63,4 @@ def evidence(estimator: Any) -> list[Chart]:
         chart("Score", found.score, score),
         chart("Persistence", found.persistence, time),
         chart("Clarity", found.clarity, clear),
-        *_levels(estimator),
     ]
-
-
-def _levels(estimator: Any) -> list[Chart]:
-    """The tree of levels, if there are several."""
-    profile: Any = getattr(estimator, "levels_", None)
-    if profile is None or len(profile) < 2:
-        return []
-    tree = profile.tree
-    sizes = [np.bincount(profile.labels(k), minlength=k) for k in tree.n_clusters]
-    words = "Numbers of clusters that persist, and which clusters make up which coarser ones."
-    alt = f"A tree of levels with {', '.join(map(str, tree.n_clusters))} clusters"
-    chosen = profile.evidence.chosen
-    return [Chart("Levels", words, charts.tree(tree.places, tree.parents, sizes, chosen, alt=alt))]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import platform
 from datetime import UTC, datetime
-from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,23 +16,58 @@ from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, SURE, clusters
-from .findings import findings
+from .features import columns, features, packed_features
+from .findings import findings, in_doubt
 from .fitted import evidence, history
+from .levels import levels
 from .run import Run
 from .scatter import scatter
+from .shell import fill
 from .similarity import similarity
+from .workbench import workbench
 
 #: No report has more bytes.
 LIMIT = 5_000_000
 
-#: What a report shows at most: points on the map, members of a cluster in each gallery, and
-#: characters for pictures on the map and in the galleries. Where that is too much, the next.
+
+class _Detail(NamedTuple):
+    """What a report shows at most."""
+
+    points: int  # on the map
+    members: int  # of a cluster, in each gallery
+    sheet: int  # characters for pictures on the map
+    gallery: int  # characters for pictures of members
+    samples: int  # characters for the names, clusters and strengths of all samples
+    entries: int  # numbers of clusters times features
+    columns: int  # characters for the values that colour the map
+
+
+#: Where one is too much, the next.
 _DETAIL = (
-    (1500, 8, 800_000, 2_000_000),
-    (1000, 5, 500_000, 1_200_000),
-    (500, 3, 200_000, 600_000),
-    (200, 1, 50_000, 150_000),
+    _Detail(1500, 8, 800_000, 2_000_000, 2_400_000, 200_000, 800_000),
+    _Detail(1000, 5, 500_000, 1_200_000, 2_400_000, 100_000, 400_000),
+    _Detail(500, 3, 200_000, 600_000, 1_600_000, 50_000, 200_000),
+    _Detail(200, 1, 50_000, 150_000, 400_000, 20_000, 50_000),
 )
+
+#: In the order in which they are joined.
+_STYLES = ("base.css", "workbench.css", "charts.css", "clusters.css", "narrow.css")
+_SCRIPTS = (
+    "data.js",
+    "changes.js",
+    "colours.js",
+    "map.js",
+    "samples.js",
+    "inspector.js",
+    "features.js",
+    "download.js",
+    "start.js",
+)
+
+#: More clusters than this begin folded.
+_OPEN = 12
+
+_FILTERS = (text.number, text.percent, text.duration, text.plural, marks.colour, marks.shape)
 
 #: Images with longer sides are smoothed: their pixels say nothing.
 _PIXELS_SHOW = 20
@@ -49,11 +81,29 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
 def render(run: Run) -> bytes:
     """The report in all the detail that the limit allows."""
     shared = _once(run)
-    for points, members, sheet_budget, gallery_budget in _DETAIL:
-        shown = clusters(run, members, gallery_budget)
+    for detail in _DETAIL:
+        shown = clusters(run, detail.members, detail.gallery)
         deviations = [abs(bar.deviation) for cluster in shown for bar in cluster.bars]
-        shared |= {"clusters": shown, "widest": max(deviations, default=1.0)}
-        content = _fill(shared | {"map": scatter(run, points, sheet_budget)})
+        drawn = scatter(run, detail.points, detail.sheet)
+        known = features(run, detail.entries)
+        data = workbench(run, drawn.which, detail.samples) | {
+            "columns": columns(run, drawn.which, known, detail.columns),
+            "features": None if known is None else packed_features(run, known),
+        }
+        context = shared | {
+            "clusters": shown,
+            "widest": max(deviations, default=1.0),
+            "map": drawn,
+            "data": data,
+        }
+        content = fill(
+            "report.html",
+            context,
+            styles=_STYLES,
+            scripts=_SCRIPTS,
+            more_style=marks.stylesheet(),
+            filters=_FILTERS,
+        )
         if len(content) <= LIMIT:
             return content
     raise ValueError(
@@ -86,6 +136,10 @@ def _once(run: Run) -> dict[str, Any]:
         "look": _look(run),
         "votes": NEIGHBORS if by_votes(estimator) else None,
         "findings": findings(run),
+        "in_doubt": in_doubt(run),
+        "levels": levels(run),
+        "open": run.n_clusters <= _OPEN,
+        "name_length": text.LONGEST,
         "notes": [text.plain(note, 600) for note in run.notes],
         "similarity": similarity(run),
         "agreement": agreement(run),
@@ -111,8 +165,10 @@ def _look(run: Run) -> str:
 
 def _found(estimator: Any) -> list[tuple[str, str]]:
     """Numbers that the fit chose or reached."""
-    names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_", "objective_")
-    values = [(name, getattr(estimator, name, None)) for name in (*names, "inertia_")]
+    names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_")
+    # Ours has two names: the report shows one.
+    goal = "objective_" if hasattr(estimator, "objective_") else "inertia_"
+    values = [(name, getattr(estimator, name, None)) for name in (*names, goal)]
     known = [(name, value) for name, value in values if value is not None and np.ndim(value) == 0]
     return [(name, v if isinstance(v, str) else text.number(v)) for name, v in known]
 
@@ -128,36 +184,3 @@ def _versions() -> list[tuple[str, str]]:
         ("scikit-learn", sklearn.__version__),
         ("Python", platform.python_version()),
     ]
-
-
-def _fill(context: dict[str, Any]) -> bytes:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ImportError(
-            "The report needs jinja2, which is not installed: pip install 'klsnmf[report]'."
-        ) from error
-    style, script, html = (
-        (files(__package__) / "templates" / f"report.{kind}").read_text(encoding="utf-8")
-        for kind in ("css", "js", "html")
-    )
-    style += marks.stylesheet()
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    filters = text.number, text.percent, text.duration, text.plural, marks.colour, marks.shape
-    environment.filters |= {each.__name__: each for each in filters}
-    template = environment.from_string(html)
-    policy = (
-        "default-src 'none'; img-src data:; "
-        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    page = template.render(context, style=style, script=script, policy=policy)
-    return page.encode("utf-8")
-
-
-def _hash(source: str) -> str:
-    """How a Content-Security-Policy names the only style, or script, that may be used."""
-    digest = hashlib.sha256(source.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")

@@ -32,7 +32,7 @@ from .perron import settled
 
 #: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
 #: at least so many samples on average.
-_FIRST = 40
+MOST_AT_FIRST = 40
 _FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
@@ -203,7 +203,7 @@ def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
     """The evidence in a graph of q neighbours, or in another kernel matrix."""
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(_FIRST if n <= _FEW else _FIRST // 2, limit)
+    most = min(MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
@@ -277,8 +277,8 @@ def persistence_of(values: Array, n: int) -> Array:  # (m,) -> (m - 1,)
 
 def worth_a_look(persistence: Array) -> list[int]:
     """Numbers from 2 up; of many clusters only the most persistent of every few numbers."""
-    numbers = list(range(2, min(_FIRST, len(persistence)) + 1))
-    for begin in range(_FIRST, len(persistence), _EVERY):
+    numbers = list(range(2, min(MOST_AT_FIRST, len(persistence)) + 1))
+    for begin in range(MOST_AT_FIRST, len(persistence), _EVERY):
         numbers.append(begin + 1 + int(persistence[begin : begin + _EVERY].argmax()))
     return numbers
 

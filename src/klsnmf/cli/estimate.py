@@ -1,0 +1,177 @@
+"""How long a command will still take: what is left of its parts, at the speed of those done.
+
+How a fit's time divides among its parts follows from counts of work, n, p and k. How fast this
+machine is shows in the parts that are done. Where either is unknown no time is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+#: Seconds of finished parts that tell how fast the machine is. Until then they count as expected.
+_BASIS = 1.0
+
+#: The share of a part's steps that tell how long it takes.
+_SHARE = 0.1
+
+#: A part that takes longer than expected still needs this share of the time it took.
+_OVERTIME = 0.1
+
+#: Seconds in which the time that is told follows the estimate; more where hours are left.
+_SLOWNESS = 6.0
+
+#: Samples on the map of a report, at most, as far as its time is concerned.
+_ON_MAP = 2000
+
+#: -k auto needs as many eigenvectors as this many clusters.
+_AUTO = 30
+
+#: Stages, by their last word, that end when they have converged, usually long before the last step.
+_AT_MOST = ("iterations", "eigenvectors")
+
+
+class Part(NamedTuple):
+    """A part of the work, and the seconds that it takes on a usual machine; None if unknown."""
+
+    name: str
+    seconds: float | None
+
+
+def at_most(stage: str) -> bool:
+    """Whether the steps of a stage are the most that there can be."""
+    return stage.split()[-1] in _AT_MOST
+
+
+def parts_of_clustering(method: str, n: int, width: float, k: int | str) -> list[Part]:
+    """The parts of ``klsnmf cluster`` after its reading, for n samples of ``width`` numbers each.
+
+    The numbers are seconds of one core, found with 300 to 20,000 samples; their ratios are what
+    counts. Of other methods than the default the time depends on how soon they converge.
+    """
+    clusters = _AUTO if k == "auto" else int(k)
+    after = [Part("strengths", 0.05), Part("results", 1.0 + 3e-3 * min(n, _ON_MAP))]
+    if method != "kls-nmf":
+        return [Part("fit", None), *after]
+    counting = [Part("numbers of clusters", 0.3 + 1e-5 * n)] if k == "auto" else []
+    return [
+        Part("neighbours", 6e-9 * n**2 * (1 + width / 170)),
+        Part("eigenvectors", 1.4e-5 * n * clusters),
+        *counting,
+        Part("starts", 0.05 + 4e-6 * n * min(clusters, _AUTO)),
+        Part("iterations", 0.1 + 1.2e-6 * n * clusters),
+        *after,
+    ]
+
+
+class Estimate:
+    """Where a command is among its parts, and how long it will still take.
+
+    All times are given to it, in seconds of one clock.
+    """
+
+    def __init__(self, begun: float) -> None:
+        self.begun = self.part_begun = begun
+        self.parts: list[Part] = []
+        self.place = 0
+        self.steps = 0.0  # the share of the current part's steps that are done, where that is known
+        self.taken = self.expected = 0.0  # seconds of the parts that are done
+        self.told: tuple[float, float] | None = None  # when, and the seconds left
+        self.furthest = 0.0
+
+    def plan(self, parts: Sequence[Part], now: float) -> None:
+        """All parts that are to come; the first begins now."""
+        self.parts, self.place = list(parts), 0
+        self.part_begun, self.steps = now, 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether the current part is one whose time is known."""
+        return bool(self.parts) and self.parts[self.place].seconds is not None
+
+    def reach(self, stage: str, now: float) -> bool:
+        """A stage of the work was told; whether it is one of the parts, this or a later one.
+
+        Parts that it comes after are done. A search that is repeated does not turn back the clock.
+        """
+        for place in range(self.place, len(self.parts)):
+            if stage == self.parts[place].name or stage.split()[-1] == self.parts[place].name:
+                if place > self.place:
+                    self._finish(place, now)
+                return True
+        return False
+
+    def _finish(self, place: int, now: float) -> None:
+        done = [part.seconds for part in self.parts[self.place : place]]
+        if all(seconds is not None for seconds in done):
+            self.taken += now - self.part_begun
+            self.expected += math.fsum(seconds or 0.0 for seconds in done)
+        self.place, self.part_begun, self.steps = place, now, 0.0
+
+    def step(self, stage: str, done: int, total: int) -> None:
+        """So many steps of the current part are done."""
+        self.steps = 0.0 if at_most(stage) or not total else done / total
+
+    def left(self, now: float) -> float | None:
+        """The seconds left for all, as well as they are known now; None where they are not."""
+        if not self.parts:
+            return None
+        part, spent = self.parts[self.place], now - self.part_begun
+        later = [each.seconds for each in self.parts[self.place + 1 :]]
+        if any(seconds is None for seconds in later):
+            return None
+        by_steps = self.steps >= _SHARE
+        if not by_steps and (part.seconds is None or self.taken < _BASIS):
+            return None
+        speed = (self.taken + _BASIS) / (self.expected + _BASIS)
+        here = max(speed * (part.seconds or 0.0) - spent, _OVERTIME * spent)
+        if by_steps:
+            counted = spent * (1 - self.steps) / self.steps
+            trust = 1.0 if part.seconds is None else self.steps
+            here = trust * counted + (1 - trust) * here
+        return here + speed * math.fsum(seconds or 0.0 for seconds in later)
+
+    def steady(self, now: float) -> float | None:
+        """The seconds left, to be shown: a clock that runs down, and is set right little by little.
+
+        It follows the estimate within some seconds and never jumps.
+        """
+        left = self.left(now)
+        if left is None:
+            self.told = None
+        elif self.told is None:
+            self.told = now, left
+        else:
+            then, shown = self.told
+            shown = max(shown - (now - then), 0.0)
+            slowness = max(_SLOWNESS, shown / 10)
+            self.told = now, shown + (left - shown) * -math.expm1(-(now - then) / slowness)
+        return None if self.told is None else self.told[1]
+
+    def share(self, now: float) -> float | None:
+        """The share of all the time that has passed; it never goes back. None if unknown."""
+        left = self.steady(now)
+        if left is None:
+            return None
+        elapsed = now - self.begun
+        self.furthest = max(self.furthest, elapsed / max(elapsed + left, 1e-9))
+        return self.furthest
+
+
+def about(seconds: float) -> str:
+    """A time left in words no finer than it is known."""
+    if seconds < 10:
+        return "a few seconds left"
+    if seconds < 100:
+        return f"about {5 * round(seconds / 5)} s left"
+    if seconds < 100 * 60:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {round(seconds / 3600)} h left"
+
+
+def clock(seconds: float) -> str:
+    """Seconds as 0:07, 12:34 or 1:02:03."""
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

@@ -1,0 +1,16 @@
+"""Axes to draw on: matplotlib is asked for only when somebody draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def axes(ax: Any = None) -> Any:
+    """The axes of matplotlib that were given, or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib: pip install 'klsnmf[plot]'.") from error
+    return plt.subplots()[1]

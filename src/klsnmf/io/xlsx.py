@@ -1,0 +1,148 @@
+"""Workbooks of spreadsheets: .xlsx and .xlsm, read with openpyxl. No formula and no macro is run.
+
+A workbook is a zip archive of XML. Before openpyxl sees it, its entries are looked through: what
+they unpack to, and that no XML declares entities, which can grow to gigabytes or name other files.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from ..core import memory
+from ..core.files import UnsafeFileError, open_zip
+from ..core.words import listed, meant
+from .cells import table_of
+from .parts import stacked
+from .table import Choice, InputError, Table, needs
+
+#: Columns that a sheet of Excel may have.
+_MOST_COLUMNS = 16_384
+
+#: Cells that are looked at, empty ones included: a sheet may claim many that are not there.
+_MOST_CELLS = 200_000_000
+
+#: Bytes of memory for a byte of XML: text that cells share is in memory as a whole.
+_GROWTH = 4
+
+_CHUNK = 2**20
+
+
+def read(path: Path, choice: Choice) -> Table:
+    """The table in a sheet of a workbook, or in several sheets one below the other."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise needs(path, "openpyxl", ", or save the sheet as CSV.") from error
+    _look_through(path)
+    with path.open("rb") as file:
+        with _sound(path):
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            sheets = {sheet.title: sheet for sheet in book.worksheets}
+        names = _chosen(path, list(sheets), choice)
+        tables = [_sheet(path, name, sheets[name], choice, len(names)) for name in names]
+    table = stacked(tables, str(path)) if len(tables) > 1 else tables[0]
+    others = [name for name in sheets if name not in names]
+    if not others or choice.sheets:
+        return table
+    told = (
+        f"{path} has {len(sheets)} sheets, and {names[0]!r} was read. Choose others with --sheet: "
+        f"{listed(others)}."
+    )
+    return replace(table, messages=[told, *table.messages])
+
+
+def rows_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The number of each row of a sheet that is not empty, and its cells as text.
+
+    All are as long as the first, or longer where cells stand right of it.
+    """
+    width, seen = _MOST_COLUMNS, 0
+    with _sound(path):
+        sheet.reset_dimensions()  # which the file claims, and need not be true
+        for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            seen += len(row)
+            if seen > _MOST_CELLS:
+                raise UnsafeFileError(f"{path} claims more than {_MOST_CELLS} cells.")
+            cells = [_text(value) for value in row]
+            while cells and (not cells[-1] and (width == _MOST_COLUMNS or len(cells) > width)):
+                cells.pop()
+            if any(cells):
+                width = len(cells) if width == _MOST_COLUMNS else width
+                yield line, cells + [""] * (width - len(cells))
+
+
+def _sheet(path: Path, name: str, sheet: Any, choice: Choice, count: int) -> Table:
+    """The table of one sheet, which is named where there are several."""
+    shown = path if count == 1 else path.with_name(f"{path.name}, sheet {name}")
+    return table_of(shown, rows_of(sheet, path), choice, decimal_comma=False)
+
+
+def _chosen(path: Path, names: list[str], choice: Choice) -> list[str]:
+    """The sheets to read: those asked for, or the first."""
+    if not names:
+        raise InputError(f"{path} has no sheet with cells. Give a workbook with a table.")
+    for name in choice.sheets:
+        if name not in names:
+            raise InputError(
+                f"{path} has no sheet {name!r}. {meant(name, names)}It has {listed(names)}."
+            )
+    return list(dict.fromkeys(choice.sheets)) or names[:1]
+
+
+def _text(value: Any) -> str:
+    """A cell as a file of text would have it."""
+    if value is None or value == "#N/A":
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date().isoformat()
+    return str(value)
+
+
+def _look_through(path: Path) -> None:
+    """Refuse an archive that unpacks to too much, or has XML that declares entities."""
+    with open_zip(path) as archive:
+        entries = archive.infolist()
+        total = sum(entry.file_size for entry in entries)
+        memory.require(_GROWTH * total, f"The table of {path}", "Give a part of its rows.")
+        for entry in entries:
+            if entry.filename.lower().endswith((".xml", ".rels")):
+                with archive.open(entry) as stream:
+                    if _declares(stream):
+                        raise UnsafeFileError(
+                            f"{path}: {entry.filename!r} declares entities, which no spreadsheet "
+                            "writes."
+                        )
+
+
+def _declares(stream: IO[bytes]) -> bool:
+    """Whether XML has a declaration of its type; in UTF-16, where it could not be seen, it may."""
+    before = b""
+    while part := stream.read(_CHUNK):
+        if not before and (part[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in part[:4]):
+            return True
+        if b"<!DOCTYPE" in (seen := before + part) or b"<!ENTITY" in seen:
+            return True
+        before = part[-16:]
+    return False
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Whatever a parser of others says of a file made to confuse it, as a refusal."""
+    try:
+        yield
+    except (InputError, UnsafeFileError, MemoryError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise UnsafeFileError(
+            f"{path} is not a sound workbook ({type(error).__name__}: {error})."
+        ) from error

@@ -1,0 +1,137 @@
+"""``klsnmf.prepare``: what ``--prepare auto`` does, as a transformer of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from ..core.types import Labels
+from ..io.table import Counted, Table
+from .auto import Line, Told, gaps_left_out, groups, measured_columns
+from .gaps import NEAREST, KeepColumns
+from .numbers import log_counts
+
+_SCALES = ("auto", "none", "standard", "log")
+
+#: How gaps may be filled in: rows are not left out by a transformer.
+_FILLS = ("knn", "median")
+
+
+def prepare(
+    frame: Any,
+    *,
+    scale: str = "auto",
+    missing: str = "knn",
+    encode: Sequence[str] = (),
+    verbose: bool = False,
+) -> ColumnTransformer:
+    """Make a transformer that prepares the columns of a frame, by what they look like.
+
+    It does what ``klsnmf cluster`` does with a table. Counts become log1p of counts per 10,000.
+    Columns of different units get mean 0 and variance 1. Columns that look like names of samples,
+    known classes, years or kinds are left out, and so is text. Gaps are filled in. Use it in a
+    pipeline: ``make_pipeline(klsnmf.prepare(frame), klsnmf.KLSNMF(3)).fit_predict(frame)``.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars, a row for each sample
+    scale : {"auto", "none", "standard", "log"}, default="auto"
+        On what scale numbers are taken. "auto" decides by what the columns look like.
+    missing : {"knn", "median"}, default="knn"
+        How gaps are filled in: from the nearest samples, or with the median of the column.
+    encode : list of str, default=()
+        Columns of categories. Each category becomes a column of 0 and 1.
+    verbose : bool, default=False
+        Whether to print a line for each group of columns: what is done, and why.
+
+    Returns
+    -------
+    ColumnTransformer
+        Not fitted yet.
+
+    Examples
+    --------
+    >>> import klsnmf, pandas as pd
+    >>> frame = pd.DataFrame({"year": [2007, 2008] * 10, "g": range(1000, 61000, 3000)})
+    >>> ready = klsnmf.prepare(frame, verbose=True)
+    Left out: 'year', a year.
+    >>> ready.fit_transform(frame).shape
+    (20, 1)
+    """
+    for name, value, known in (("scale", scale, _SCALES), ("missing", missing, _FILLS)):
+        if value not in known:
+            raise ValueError(f"{name}={value!r}: give one of {', '.join(known)}.")
+    names = list(frame.columns)
+    if unknown := [name for name in encode if name not in names]:
+        raise ValueError(f"encode: the frame has no column {unknown[0]!r}.")
+    table, lines = _measured(_numbers(frame, [name for name in names if name not in encode]))
+    which: dict[str, Labels] = {}
+    if scale == "auto":
+        for name, places, line in groups(table, signed=True):
+            which[name] = places
+            lines.append(line)
+    elif scale != "none":
+        which[scale] = np.arange(table.X.shape[1])
+    if verbose:
+        print("\n".join(line.what for line in lines))
+    columns = list(table.features or ())
+    parts = []
+    if columns:
+        scaled = [(name, _SCALERS[name](), places) for name, places in which.items()]
+        numbers = ColumnTransformer(
+            scaled, remainder="passthrough", verbose_feature_names_out=False
+        )
+        neighbours = KNNImputer(n_neighbors=NEAREST)
+        fill = neighbours if missing == "knn" else SimpleImputer(strategy="median")
+        parts.append(("numbers", make_pipeline(numbers, fill), columns))
+    if encode:
+        values = [_categories(frame[name]) for name in encode]
+        onehot = OneHotEncoder(categories=values, handle_unknown="ignore", sparse_output=False)
+        parts.append(("categories", onehot, list(encode)))
+    return ColumnTransformer(parts, verbose_feature_names_out=False)
+
+
+_SCALERS: dict[str, Any] = {
+    "standard": StandardScaler,
+    "log": lambda: FunctionTransformer(log_counts, feature_names_out="one-to-one"),
+}
+
+
+def _categories(column: Any) -> list[Any]:
+    """The different values of a column; a gap is none of them."""
+    return sorted({value for value in column.to_list() if value is not None and value == value})
+
+
+def _measured(table: Table) -> tuple[Table, list[Line]]:
+    """The columns that are measured and known, and what is said of the others."""
+    lines: list[Line] = []
+
+    def keep(table: Table, told: Iterable[Told]) -> Table:
+        for step, said in told:
+            if isinstance(step, KeepColumns):
+                table = step.apply(table)
+                lines.extend(said)
+        return table
+
+    table = keep(table, measured_columns(table))
+    return keep(table, gaps_left_out(table)), lines
+
+
+def _numbers(frame: Any, names: Sequence[Any]) -> Table:
+    """The columns of a frame that hold numbers."""
+    found = {}
+    for name in names:
+        column = frame[name]
+        kind = getattr(column.dtype, "kind", None)  # polars has no such letter
+        if kind in ("b", "i", "u", "f"):
+            found[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif kind is None and column.dtype.is_numeric():
+            found[name] = column.to_numpy().astype(np.float64)
+    X = np.column_stack([*found.values()]) if found else np.empty((len(frame), 0))
+    return Table("The frame", X, Counted(len(X)), features=[*found])

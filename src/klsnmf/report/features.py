@@ -1,0 +1,124 @@
+"""Every feature of every cluster: means, and how far the members differ in it from all others.
+
+The page has the means of the clusters, in standard deviations of all samples. From these it
+computes effect sizes, also of clusters that its reader has merged.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..core.types import Array, Labels
+from .packing import UNKNOWN, packed
+from .run import Run
+from .text import number, plain
+
+_LONGEST = 60
+
+#: Colours run between these quantiles of a column, so that a few extreme values do not take all.
+_COLOURED = (0.02, 0.98)
+
+
+class Features(NamedTuple):
+    """Some features, in the order of their columns."""
+
+    places: Labels  # (q,), columns of X
+    telling: Array  # (q,), the share of a feature's variance that is between clusters
+    means: Array  # (q,), over all samples
+    spreads: Array  # (q,), standard deviations over all samples; 1 where a feature is constant
+    centers: Array  # (k, q), means of the clusters, from the mean of all, in spreads
+
+    def most_telling(self, count: int) -> Labels:
+        """The positions of the features that set clusters apart most, in the order of columns."""
+        return np.sort(np.argsort(-self.telling, kind="stable")[:count])
+
+
+def features(run: Run, entries: int) -> Features | None:
+    """Those that set clusters apart most, if k times all of them are more than ``entries``.
+
+    None for images and kernels, whose columns have no meaning of their own.
+    """
+    if run.image_shape is not None or run.kernel_only:
+        return None
+    known, unit = _centred(run)
+    centers = _dense(run.sums(known)) / np.maximum(run.sizes, 1)[:, None]
+    squares = known.multiply(known) if sparse.issparse(known) else known**2
+    variance = np.asarray(squares.mean(axis=0)).ravel()
+    if sparse.issparse(known):
+        centers = centers - run.means
+        variance = variance - run.means**2
+    floor = 1e-12 * np.maximum((run.means / unit) ** 2, np.finfo(np.float64).tiny)
+    varies = variance > floor
+    spreads = np.sqrt(np.where(varies, variance, 1.0))
+    centers = np.where(varies, centers, 0.0) / spreads
+    telling = run.sizes / len(run.labels) @ centers**2
+    found = Features(np.arange(run.X.shape[1]), telling, run.means, spreads * unit, centers)
+    chosen = found.most_telling(max(1, entries // run.n_clusters))
+    return Features(*(part[..., chosen] for part in found))
+
+
+def _centred(run: Run) -> tuple[Any, Array]:  # (n, p), (p,)
+    """Columns less their means, each in a unit that keeps squares finite; sparse ones as given."""
+    if sparse.issparse(run.X):
+        return run.X, np.ones(run.X.shape[1])
+    rows = run.rows(slice(None)) - run.means
+    unit = np.abs(rows).max(axis=0, initial=0.0)
+    unit = np.where(unit > 0, unit, 1.0)
+    return rows / unit, unit
+
+
+def _name(run: Run, place: int) -> str:
+    """The name of a column, made when it is asked for: there may be millions."""
+    return plain(run.features[place] if run.features else f"feature {place}", _LONGEST)
+
+
+def _dense(values: Any) -> Array:
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
+
+
+def columns(run: Run, which: Labels, found: Features | None, room: int) -> list[dict[str, Any]]:
+    """Values of the points, from 0 to 65534 between the least and the greatest."""
+    if found is None:
+        return []
+    chosen = found.places[found.most_telling(max(1, room // (3 * len(which) + 100)))]
+    some: Any = run.X[which][:, chosen]
+    values = some.toarray() if hasattr(some, "toarray") else np.asarray(some, dtype=np.float64)
+    return [
+        {"name": _name(run, j), **_column(column)}
+        for j, column in zip(chosen.tolist(), values.T, strict=True)
+    ]
+
+
+def _column(values: Array) -> dict[str, Any]:  # (m,)
+    finite = np.isfinite(values)
+    if not finite.any():
+        return {
+            "low": 0,
+            "high": 0,
+            "ends": [0, 1],
+            "of": packed(np.full(len(values), UNKNOWN), np.uint16),
+        }
+    low, high = float(values[finite].min()), float(values[finite].max())
+    # Halves, so that the width of a column of huge numbers is finite.
+    width = 2 * (high / 2 - low / 2) if np.isfinite(high - low) else np.finfo(np.float64).max
+    steps = np.full(len(values), UNKNOWN)
+    steps[finite] = np.rint((UNKNOWN - 1) * ((values[finite] - low) / (width or 1.0)))
+    ends = np.quantile(steps[finite], _COLOURED).round().astype(int).tolist()
+    if ends[0] == ends[1]:
+        ends = [0, UNKNOWN - 1]
+    return {"low": low, "high": high, "ends": ends, "of": packed(steps, np.uint16)}
+
+
+def packed_features(run: Run, found: Features) -> dict[str, Any]:
+    unit = float(np.abs(found.centers).max(initial=0.0)) / 32767 or 1.0
+    return {
+        "names": [_name(run, j) for j in found.places.tolist()],
+        "total": number(run.X.shape[1]),
+        "means": packed(found.means, np.float64),
+        "spreads": packed(found.spreads, np.float64),
+        "centers": packed(np.rint(found.centers / unit), np.int16),
+        "unit": unit,
+    }

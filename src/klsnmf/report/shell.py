@@ -1,0 +1,63 @@
+"""Templates, styles and scripts of this folder as one HTML file that loads nothing.
+
+Its policy names the one style and the one script that may be used, by their hashes: were a name
+from a file ever to get through as HTML, the browser would not run it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+
+def fill(
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    more_style: str = "",
+    filters: Sequence[Callable[..., Any]] = (),
+) -> bytes:
+    """A page from a template; the styles, and the scripts, are joined in their order.
+
+    The scripts share one scope, which nothing outside of them sees.
+    """
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2, which is not installed: pip install 'klsnmf[report]'."
+        ) from error
+    environment = Environment(
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {each.__name__: each for each in filters}
+    style = "".join(_read(name) for name in styles) + more_style
+    script = '(() => {\n"use strict";\n' + "".join(_read(name) for name in scripts) + "})();\n"
+    policy = (
+        "default-src 'none'; img-src data:; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = environment.get_template(template).render(
+        context, style=style, script=script, policy=policy
+    )
+    return page.encode("utf-8")
+
+
+def _read(name: str) -> str:
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(source: str) -> str:
+    """How a Content-Security-Policy names the only style, or script, that may be used."""
+    digest = hashlib.sha256(source.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")

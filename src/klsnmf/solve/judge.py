@@ -1,0 +1,99 @@
+"""How clearly samples fall into given clusters, whoever found them: a score without labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from ..core.arrays import to_host
+from ..core.types import Array, Labels, Matrix
+from ..grams.base import Gram
+from ..kernels.build import KernelSettings
+from ..kernels.count import by_chance, scores
+from ..kernels.inputs import choose_row_norm, scaled, unit_of
+from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
+
+
+def walk_score(X: Any, labels: Any) -> float:
+    """How clearly the samples X fall into these clusters: higher is better.
+
+    It looks at nothing but X and the labels, so for the same X it compares numbers of clusters,
+    settings and methods, and labels of other packages too. It is for clusters of any shape what
+    scikit-learn's ``silhouette_score`` is for round ones.
+
+    A walk goes from neighbour to neighbour in X. Clusters score well if the walk stays in them for
+    long, and if they explain the directions in which it is slow: the score is the one that
+    ``n_clusters="auto"`` goes by (see :doc:`levels`). A number below 0 says that cuts of a single
+    piece would explain more. All samples in one cluster score 0, and so does each in its own.
+
+    Scores of different X say nothing about each other, and a few dozen samples say little. For
+    missing values the means of their features stand in.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    labels : array-like of shape (n_samples,)
+        Numbers or names of clusters. All samples labelled -1 count as one cluster.
+
+    Returns
+    -------
+    score : float
+
+    Examples
+    --------
+    >>> from klsnmf import walk_score
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> walk_score(X, y) > walk_score(X, X[:, 0] > 0.5)
+    True
+    """
+    X = check_array(
+        to_host(X),
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
+    )
+    labels = np.asarray(to_host(labels))
+    if labels.shape != (X.shape[0],):
+        raise ValueError(
+            f"labels has shape {labels.shape}; it must be ({X.shape[0]},), one a sample of X."
+        )
+    if X.shape[0] < 2:
+        return 0.0
+    X = _without_gaps(X)
+    X = scaled(X, choose_row_norm(X), unit_of(X, "self-tuning"))
+    settings = KernelSettings("self-tuning", n_neighbors="auto", diffusion="auto", sizes="auto")
+    graphs = settings.graphs(X, 2)
+    assert graphs is not None  # these settings leave the choice of a graph
+    q = graphs.numbers.usual
+    return score_of(labels, graphs.graph(q).K, q)
+
+
+def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
+    """The score of clusters in a graph of q neighbours."""
+    labels = numbered(labels)
+    n, k = K.shape[0], int(labels.max()) + 1
+    if not 1 < k < n:
+        return 0.0
+    # As many directions for all numbers of clusters, so that their scores can be compared.
+    slow = slow_directions(K, min(max(k, MOST_AT_FIRST) + 1, n), np.random.RandomState(0))
+    explained = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
+    numbers = np.array([k])
+    chance = by_chance(slow.values, numbers, n, q)
+    if explained <= chance[0]:
+        return float(explained - chance[0])
+    time = persistence_of(slow.values, n)[numbers - 1]
+    return float(scores(time, np.array([explained]), chance, numbers)[0])
+
+
+def _without_gaps(X: Matrix) -> Matrix:
+    """X with the mean of a feature for what is not known."""
+    if not np.isnan(X.data if sparse.issparse(X) else X).any():
+        return X
+    X = X.toarray() if sparse.issparse(X) else X
+    known: Array = ~np.isnan(X)
+    means = np.where(known, X, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, X, means).astype(X.dtype)
