@@ -38,13 +38,16 @@ _ROUNDS = 12
 _STILL = 1e-5
 
 #: With a filter: its degree for a first look, its lowest and its highest, how steeply it rises
-#: between the edge and 1 (the hyperbolic cosine of this), further looks, how often it is applied to
-#: a block of columns after them and in each round that follows, and the most products.
+#: between the edge and 1 (the hyperbolic cosine of this), further looks at many samples, of which
+#: eigenvalues crowd, from what degree on they are worth it, how often it is applied to a block of columns after them and in each round that
+#: follows, and the most products.
 _FIRST_DEGREE = 12
 _LEAST_DEGREE = 4
 _MOST_DEGREE = 200
 _RISE = 5.0
 _LOOKS = 2
+_MANY = 5000
+_HIGH_DEGREE = 14
 BLOCKS = 6
 _MORE = 3
 _MOST_PRODUCTS = 600
@@ -175,12 +178,17 @@ class _Search:
         """
         n, self.b = block.shape
         block = self._look(multiply, block, _FIRST_DEGREE)
-        for _ in range(_LOOKS):
-            if self._degree() > _FIRST_DEGREE:
+        for _ in range(_LOOKS if n > _MANY else 1):
+            if self._degree() >= _HIGH_DEGREE:
                 block = self._look(multiply, block, self._degree())
-        blocks = max(BLOCKS, -(-(self.m + SPARE) // self.b))
-        V = self._room(n, self.b * blocks, block.dtype)
-        self._extend(multiply, V, block, 0)
+        least = -(-(self.m + SPARE) // self.b)
+        V, c = self._room(n, self.b * max(BLOCKS, least), block.dtype), self.known.shape[1]
+        block, edge = block[:, : V.shape[1] - c], self.edge
+        V[:, c : c + block.shape[1]] = block
+        for filled, blocks in ((1, least), (least, BLOCKS)):  # there may be enough before the end
+            if filled == 1 or (blocks > filled and self.goes_on(0)):
+                self.edge = edge
+                block = self._extend(multiply, V, block, self.b * filled, self.b * blocks)
 
     def _look(self, multiply: Callable[[Array], Array], block: Array, degree: int) -> Array:
         """The block filtered, and the edge where its smallest eigenvalue is."""
@@ -200,18 +208,19 @@ class _Search:
         return V
 
     def _extend(
-        self, multiply: Callable[[Array], Array], V: Array, block: Array, filled: int
-    ) -> None:
-        """Fill the room that is left: with the block if there is nothing, and filtered again."""
+        self, multiply: Callable[[Array], Array], V: Array, block: Array, filled: int, columns: int
+    ) -> Array:
+        """Filter the block again and again, until so many columns are filled; the last block."""
         c = self.known.shape[1]
-        for start in range(c + filled, V.shape[1], self.b):
-            if start > c:
-                block = self._filtered(multiply, block, self._degree())
-                block = _beside(V[:, :start], block)[:, : V.shape[1] - start]
+        end = min(c + columns, V.shape[1])
+        for start in range(c + filled, end, self.b):
+            block = self._filtered(multiply, block, self._degree())
+            block = _beside(V[:, :start], block)[:, : end - start]
             V[:, start : start + block.shape[1]] = block
             tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
-        self.Q = V[:, c:]
+        self.Q = V[:, c:end]
         self.align(multiply)
+        return block
 
     def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
         """Go on from here in a higher precision, with as many products as from the beginning."""
@@ -233,7 +242,8 @@ class _Search:
         Q, filled = self.Q, self.Q.shape[1]
         V = self._room(len(Q), filled + _MORE * self.b, Q.dtype)
         V[:, self.known.shape[1] :][:, :filled] = Q
-        self._extend(multiply, V, np.ascontiguousarray(Q[:, self.worst]), filled)
+        block = np.ascontiguousarray(Q[:, self.worst])
+        self._extend(multiply, V, block, filled, filled + _MORE * self.b)
 
     def _degree(self) -> int:
         """As high as the filter must be to rise so much between the edge and 1."""
@@ -326,7 +336,7 @@ def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
     return Q
 
 
-def _inner(A: Array, B: Array, dtype: DTypeLike = None) -> Array:  # (n, m), (n, k) -> (m, k)
+def _inner(A: Array, B: Array, dtype: DTypeLike | None = None) -> Array:  # (n, m), (n, k) -> (m, k)
     """AᵀB, by products in this precision, or that of A, and sums in double precision."""
     parts = list(slices(len(A), _ROWS))
     found = np.empty((len(parts), A.shape[1], B.shape[1]))

@@ -137,8 +137,8 @@ def best_of(F: Features, starts: Sequence[Labels], k: int, *, exchange: bool = T
     n, size = len(F.beside), max(_PART, _PART_OF_CLUSTER * k)
     if n > 2 * size:
         some = np.sort(np.random.RandomState(0).permutation(n)[:size])
-        found = best_of(F[some], [labels[some] for labels in starts], k, exchange=exchange)
-        return settled(F, (F.along @ (found.sums / _lengths(found.sums)).T).argmax(axis=1), k)
+        few = best_of(F[some], [labels[some] for labels in starts], k, exchange=exchange)
+        return settled(F, (F.along @ (few.sums / _lengths(few.sums)).T).argmax(axis=1), k)
     found = {round(one.total, 9): one for one in (settled(F, labels, k) for labels in starts)}
     best, cutter = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]], Cutter(F)
     better = [exchanged(F, one, cutter) for one in best] if exchange else best
