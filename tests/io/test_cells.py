@@ -70,7 +70,9 @@ def test_layers_and_embeddings():
     np.testing.assert_array_equal(found.X.toarray(), 2 * X)
     found = read(PATH, Choice(sheets=["X_pca"]))
     np.testing.assert_array_equal(found.X, X[:, :2] - 1)
-    assert found.features == ["X_pca 1", "X_pca 2"]
+    assert found.features is None
+    with pytest.raises(InputError, match="obsm/X_pca has no names of columns"):
+        read(PATH, Choice(sheets=["X_pca"], columns=["MT-*"]))
     with pytest.raises(InputError, match=r"no matrix 'pca'.*--sheet: 'X', 'counts', 'X_pca'\."):
         read(PATH, Choice(sheets=["pca"]))
     data.raw = data
@@ -165,7 +167,7 @@ def test_damaged_files():
     whole = PATH.read_bytes()
     for content in (b"", b"\x89HDF\r\n\x1a\n", whole[:1000], b"a,b\n1,2\n", bytes(5000)):
         PATH.write_bytes(content)
-        with pytest.raises(InputError, match=r"a\.h5ad is not a sound \.h5ad file"):
+        with pytest.raises(InputError, match=r"a\.h5ad is not a valid \.h5ad file"):
             read(PATH, Choice())
     with h5py.File(PATH, "w") as file:
         file["X"] = X

@@ -81,7 +81,7 @@ clusters = click.option(
     *("-k", "--clusters", "k"),
     type=_Clusters(),
     default="auto",
-    help="The number of clusters; auto finds one.",
+    help="The number of clusters; auto chooses it.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 data_home = click.option(
@@ -93,7 +93,7 @@ max_iter = click.option(
     "--max-iter",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="The most iterations of a fit. [default: that of the method]",
+    help="The maximum number of iterations. [default: depends on the method]",
 )
 skip_broken = click.option(
     "--skip-broken", is_flag=True, help="Leave out images that cannot be read."
@@ -105,6 +105,11 @@ sheets = click.option(
     metavar="NAME",
     help="The sheet of a workbook; several are put below each other. Of an .h5ad file, the layer "
     "or embedding, such as X_pca. [default: the first sheet; X]",
+)
+text_column = click.option(
+    "--text-column",
+    metavar="NAME",
+    help="A column of text to cluster by, in place of numbers: by the words of each text.",
 )
 
 
@@ -163,13 +168,14 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         _require_one(data, dataset)
         first, *more = data or (None,)
         of_choice = ("columns", "id_column", "label_column", "skip_broken", "exclude", "encode")
-        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets")))
+        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets", "text_column")))
         steps = Steps(*(others.pop(field.name) for field in fields(Steps)))
         return command(source=Source(first, dataset, wanted, steps, tuple(more)), **others)
 
     for decorate in (
         skip_broken,
         sheets,
+        text_column,
         click.option(
             "--scale",
             type=click.Choice(["none", "standard", "log"]),
@@ -193,7 +199,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pca",
             type=click.IntRange(min=1),
             metavar="NUMBER",
-            help="Cluster by so many principal components of the columns.",
+            help="Reduce the columns to this many principal components first.",
         ),
         click.option(
             "--encode",
@@ -205,7 +211,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--label-column", metavar="NAME", help="The column with known classes, for scores."
         ),
-        id_column("The column with names of samples."),
+        id_column("The column with sample names."),
         columns(
             "The columns to cluster by: names, or patterns such as 'GENE*'. [default: all that "
             "hold numbers]"
@@ -214,7 +220,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--dataset",
             type=DATA_SET,
             metavar="NAME",
-            help="A data set of `klsnmf data list` in place of DATA.",
+            help="A data set from `klsnmf data list`, instead of DATA.",
         ),
         click.argument("data", nargs=-1, type=PATH),
     ):
@@ -242,6 +248,7 @@ def choice(
     exclude: Sequence[str] = (),
     encode: Sequence[str] = (),
     sheets: Sequence[str] = (),
+    text_column: str | None = None,
 ) -> Choice:
     """What the options say about columns, sheets and images."""
     from ..io.table import Choice, split_names
@@ -250,6 +257,10 @@ def choice(
         tuple(text for text in texts if split_names(text)) for texts in (given, exclude, encode)
     )
     columns, left_out, words = asked
+    if text_column is not None and (columns or words):
+        raise click.UsageError(
+            "--text-column takes text in place of numbers. Leave out --columns and --encode."
+        )
     return Choice(
         columns=columns or None,
         exclude=left_out,
@@ -257,5 +268,6 @@ def choice(
         id_column=id_column,
         label_column=label_column,
         sheets=tuple(sheets),
+        text_column=text_column,
         skip_broken=skip_broken,
     )

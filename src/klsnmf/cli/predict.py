@@ -27,11 +27,12 @@ _ARRAYS = (".npz", ".mat")
 @click.argument("model", type=options.PATH)
 @click.argument("data", type=options.PATH)
 @options.columns(
-    "The columns that stand for those of the model, in its order. [default: those of its names]"
+    "The columns to use for those of the model, in its order. [default: the same names]"
 )
-@options.id_column("The column with names of samples. [default: that of the model]")
+@options.id_column("The column with sample names. [default: as for the model]")
 @options.skip_broken
 @options.sheets
+@options.text_column
 @click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -43,6 +44,7 @@ def predict(
     id_column: str | None,
     skip_broken: bool,
     sheets: Sequence[str],
+    text_column: str | None,
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -64,7 +66,9 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        given = options.choice(columns, id_column, None, skip_broken, sheets=sheets)
+        given = options.choice(
+            columns, id_column, None, skip_broken, sheets=sheets, text_column=text_column
+        )
         table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
@@ -73,7 +77,7 @@ def predict(
     if not quiet:
         show_notes([*table.messages, *_strangers(strengths)])
     text = io.StringIO()
-    write_labels(text, table.ids, labels, strengths)
+    write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
@@ -85,15 +89,26 @@ def predict(
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
 
 
+def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
+    """The words of each cluster of texts, as a model has them; None if it has none."""
+    words = about.get("words")
+    if not isinstance(words, list) or len(words) < k:
+        return None
+    return words if all(_are_words(some) for some in words) else None
+
+
+def _are_words(some: Any) -> bool:
+    return isinstance(some, list) and all(type(word) is str for word in some)
+
+
 def _strangers(strengths: Any) -> list[str]:  # (n,)
     """A note on samples that the model has nothing to say of."""
     alone, n = int((strengths <= 0).sum()), len(strengths)
     if not alone:
         return []
-    one = alone == 1
     return [
-        f"{alone} of {plural(n, 'sample')} {'is' if one else 'are'} like no sample of the model "
-        f"(strength 0): {'is it' if one else 'are they'} on the same scale?"
+        f"Check the scale of the data: {alone} of {plural(n, 'sample')} "
+        f"{'resembles' if alone == 1 else 'resemble'} no sample of the model (strength 0)."
     ]
 
 
@@ -108,7 +123,8 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
         return load(file)
     except OSError as error:
         raise ModelError(
-            f"{file} could not be read: {error.strerror or error}. Check that you may read it."
+            f"{file} could not be read: {error.strerror or error}. Check that you have permission "
+            "to read it."
         ) from error
 
 
@@ -146,12 +162,17 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     if images and not shape:
         raise InputError(
             f"{data} is a folder of images, and {model} was not made from images. Give data of "
-            "the kind that it was made from."
+            "the same kind."
         )
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
     words, ids = preparation.words, given.id_column or about.get("id_column")
     named = Choice(columns, words=words, id_column=ids, sheets=given.sheets, exact=exact)
+    if text := preparation.text_column:
+        column = given.text_column or text
+        named = Choice(id_column=ids, sheets=given.sheets, text_column=column)
+        if data.is_dir() and read.folder_kind(data) == "texts":
+            named = Choice()
     if images:
         named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):
@@ -161,8 +182,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     found, known = table.X.shape[1], preparation.n_features
     if found != known:
         raise InputError(
-            f"{data} has {found} features, and {model} was made from {known}. Give samples that "
-            "are described in the same way."
+            f"{data} has {found} features, and {model} was made from {known}. Give samples "
+            "with the same features."
         )
     return table
 

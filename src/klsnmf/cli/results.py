@@ -27,7 +27,8 @@ SUMMARY = "result.json"
 MADE_BY = "klsnmf cluster"
 
 #: What else a run may write; what an earlier one wrote and this one does not is removed.
-_RESULTS = ("labels.csv", "model.npz", "report.html")
+_JOINED = tuple(f"joined{kind}" for kind in (".csv", ".tsv", ".xlsx", ".parquet", ".h5ad"))
+_RESULTS = ("labels.csv", "model.npz", "report.html", *_JOINED)
 
 #: The longest summary that is read, in bytes: names of columns are the most of it.
 _LONGEST_SUMMARY = 2**26
@@ -84,7 +85,7 @@ class Placing:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if self.done and isinstance(error, KeyboardInterrupt):
-            vars(error)["state"] = f"The results were complete by then: they are in {self.folder}."
+            vars(error)["state"] = f"The results were already complete: they are in {self.folder}."
 
 
 def _beside(folder: Path) -> bool:
@@ -138,7 +139,7 @@ def _move(aside: Path, folder: Path) -> None:
     ours = earlier(folder) is not None
     for name in (*_RESULTS, SUMMARY):
         if (folder / name).exists() and not (folder / name).is_file():
-            raise OSError(errno.EEXIST, f"{name} is there, and is not a file")
+            raise OSError(errno.EEXIST, f"{name} exists and is not a file")
     _write_summary(folder, {"made_by": MADE_BY, "unfinished": True})
     try:
         for name in _RESULTS:
@@ -149,8 +150,8 @@ def _move(aside: Path, folder: Path) -> None:
         (aside / SUMMARY).replace(folder / SUMMARY)
     except OSError as error:
         raise OutputError(
-            f"Some of the new results are in {folder}, and others are not: "
-            f"{error.strerror or error}. Run the same command again."
+            f"Run the same command again: only some of the new results are in {folder} "
+            f"({error.strerror or error})."
         ) from error
 
 
@@ -184,7 +185,7 @@ def _wait_for(lock: int) -> None:
             return lock_now(lock)
         except BlockingIOError as error:
             if time.monotonic() - begun > _PATIENCE:
-                raise _Locked("another process has locked the folder around it") from error
+                raise _Locked("another process has locked its parent folder") from error
             time.sleep(0.02)
 
 
@@ -198,15 +199,15 @@ def require_one_run(folder: Path, name: str) -> None:
     for last in (False, False, True):
         summary = earlier(folder)
         if summary is None:
-            why = "has no sound result.json of klsnmf cluster"
+            why = "has no valid result.json of klsnmf cluster"
         elif summary.get("unfinished"):
-            why = "has results that were not all put in place"
+            why = "holds incomplete results"
         else:
             stored = summary.get("sha256")
             known = stored.get(name) if isinstance(stored, dict) else None
             if known is None or known == _digest(folder / name):
                 return
-            why = f"has a {name} that is of another run than its result.json"
+            why = f"has a {name} from another run than its result.json"
         if last:
             raise ResultsError(
                 f"{folder} {why}. Run klsnmf cluster again, or, if you trust it, give the file "
@@ -281,14 +282,20 @@ def write_labels(
     labels: Any,
     strengths: Any,
     levels: Mapping[int, Any] | None = None,
-) -> None:  # (n,), (n,), (n,), each (n,)
-    """The table that people take on: id, cluster, strength; and the cluster at each level."""
+    words: Sequence[Sequence[str]] | None = None,
+) -> None:  # (n,), (n,), (n,), each (n,), (k,)
+    """The table that people take on: id, cluster, strength; the leading words of the cluster, if
+    texts were clustered; and the cluster at each level.
+    """
     writer = csv.writer(stream, lineterminator="\n")
     others = levels or {}
-    writer.writerow(["id", "cluster", "strength", *(f"level_{k}" for k in others)])
+    leading = None if words is None else [harmless(" ".join(some)) for some in words]
+    head = ["id", "cluster", "strength", *(["words"] if leading else [])]
+    writer.writerow([*head, *(f"level_{k}" for k in others)])
     each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
     for name, label, strength, *more in zip(ids, *each, strict=True):
-        writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
+        told = [leading[label]] if leading else []
+        writer.writerow([harmless(name), label, f"{strength:.4f}", *told, *more])
 
 
 def require_new(path: Path, option: str, *, force: bool) -> None:

@@ -21,6 +21,7 @@ from ..preparation.gaps import WAYS
 from ..preparation.look import uneven
 from ..preparation.plan import fitted
 from ..preparation.roles import remarks
+from ..preparation.texts import leading_words
 from .options import Source
 
 #: Columns named in a line.
@@ -33,7 +34,9 @@ def read(source: Source) -> Table:
     if data is not None:
         return files.read_all([data, *source.more], wanted)
     if wanted != Choice(skip_broken=wanted.skip_broken):
-        raise click.UsageError("--dataset has no columns to choose: its classes are known.")
+        raise click.UsageError(
+            "Leave out the options for columns: a data set has no columns to choose."
+        )
     try:
         found = load(dataset)
     except (DatasetError, ValueError) as error:
@@ -68,16 +71,26 @@ def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Tabl
 def size_of(table: Table) -> dict[str, Any]:
     """How large it is and what its columns are, for results in JSON."""
     n, p = map(int, table.X.shape)
-    columns = None if table.features is None else list(table.features)
-    return {"n_samples": n, "n_features": p, "columns": columns}
+    words = table.features is None or table.text_column is not None
+    columns = None if words else list(table.features or ())
+    return {"n_samples": n, "n_features": p, "columns": columns, "text": table.text_column}
 
 
 def columns_used(table: Table) -> str | None:
     """The columns in a line, if they have names."""
     if table.features is None:
         return None
+    if table.text_column is not None:
+        return f"Clustered by {plural(table.X.shape[1], 'word')} of {table.text_column!r}."
     names = listed(table.features, _TOLD)
     return f"Clustered by {plural(len(table.features), 'column')}: {names}."
+
+
+def words_of(table: Table, labels: Any) -> list[list[str]] | None:
+    """The words that set each cluster of texts apart, if texts were clustered."""
+    if table.text_column is None or table.features is None or not sparse.issparse(table.X):
+        return None
+    return leading_words(table.X, table.features, labels)
 
 
 def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
@@ -95,9 +108,9 @@ def refusal(method: str, table: Table) -> str | None:
     values = table.X.data if sparse.issparse(table.X) else table.X
     accepts = DETAILS[method].accepts
     if "nan" not in accepts and np.isnan(values).any():
-        return "it does not bear missing values"
+        return "it cannot use missing values"
     if "signed" not in accepts and np.fmin.reduce(values, axis=None, initial=0) < 0:
-        return "it takes no negative numbers"
+        return "it cannot use negative numbers"
     return None
 
 
@@ -106,7 +119,7 @@ def last_resort(table: Table, option: str) -> str:
     ways = f"The command does it for you: --missing {', '.join(WAYS[:-1])} or {WAYS[-1]}."
     if refusal("wnmf", table):
         return ways
-    return f"{ways} If none will do: {option} wnmf takes gaps as they are, with -k NUMBER."
+    return f"{ways} Or use {option} wnmf with -k NUMBER, which takes missing values as they are."
 
 
 def require_samples(k: int | str, table: Table, spare: int = 0) -> None:

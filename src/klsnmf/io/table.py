@@ -32,6 +32,7 @@ class Choice:
         between; None for all with numbers
     exclude : columns to leave out, in the same way
     words : columns to read as words, in the same way: categories
+    text_column : a column of text to cluster by, in place of numbers
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
     sheets : sheets of a workbook, one below the other; of cells, the matrix to read
@@ -42,6 +43,7 @@ class Choice:
     columns: Sequence[str] | None = None
     exclude: Sequence[str] = ()
     words: Sequence[str] = ()
+    text_column: str | None = None
     id_column: str | None = None
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
@@ -67,6 +69,7 @@ class Table:
     lines : (n,) the line of a text file that each sample stands on
     parts : (n,) the file or sheet that each sample is from, if there are several
     words : columns of words by name, each (n,), None where a word is missing
+    text_column : that one of words that holds text to cluster by, if there is one
     rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
     """
 
@@ -81,6 +84,7 @@ class Table:
     lines: Sequence[int] | None = None
     parts: Sequence[str] | None = None
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    text_column: str | None = None
     rows: Labels | None = None
 
     def only(self, kept: Labels) -> Table:
@@ -141,7 +145,7 @@ def numbers(X: Any, where: str) -> Any:
     if X.dtype != wanted:
         count = X.nnz if sparse.issparse(X) else X.size
         needed = float(count) * np.dtype(wanted).itemsize
-        memory.require(needed, f"{where}, as numbers with fractions,", "Give a part of its rows.")
+        memory.require(needed, f"{where}, as numbers with fractions,", "Use fewer rows.")
     return X.astype(wanted, copy=False)
 
 
@@ -205,6 +209,9 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
     )
     if ids is None and names[0] == "":
         ids = 0  # the index that pandas writes has no name
+    if choice.text_column is not None:
+        text = place_of(path, names, choice.text_column)
+        return Places([], frozenset(), ids, labels, [text])
     found = _matching(path, names, choice.words, choice.exact)
     words = [place for place, named in found.items() if named or place not in (ids, labels)]
     asked = dict.fromkeys(range(len(names)), False)
@@ -231,7 +238,7 @@ def _matching(
             continue
         fitting = [place for place, name in enumerate(names) if fnmatchcase(name, word)]
         if not fitting:
-            raise InputError(f"{path} has no column that fits {word!r}. It has {listed(names)}.")
+            raise InputError(f"{path} has no column that matches {word!r}. It has {listed(names)}.")
         for place in fitting:
             found.setdefault(place, False)
     return found
@@ -247,15 +254,14 @@ def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
     if not kept:
         raise InputError(
             f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
-            "Describe the samples by numbers."
+            "klsnmf needs numeric columns; for text use --text-column."
         )
 
 
 def needs(path: Path, package: str, otherwise: str = "") -> InputError:
     """What to say where a package that reads such files is not installed."""
     return InputError(
-        f"{path} is read with the package {package}, which is not installed. Run: pip install "
-        f"{package}{otherwise}"
+        f"Reading {path} needs the package {package}. Run: pip install {package}{otherwise}"
     )
 
 
