@@ -182,7 +182,7 @@ def strip(n, length, rng):
 
 
 def test_crowded_vectors_are_found_with_few_products():
-    """Counted by columns: a filter of all 88 until none changes would take several times as many."""
+    """Counted by columns; a filter of all 88 of them takes several times as many a degree."""
     rng, columns = np.random.default_rng(0), []
     S = strip(6000, 100, rng)
 

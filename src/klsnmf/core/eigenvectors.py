@@ -39,8 +39,8 @@ _STILL = 1e-5
 
 #: With a filter: its degree for a first look, its lowest and its highest, how steeply it rises
 #: between the edge and 1 (the hyperbolic cosine of this), further looks at many samples, of which
-#: eigenvalues crowd, from what degree on they are worth it, how often it is applied to a block of columns after them and in each round that
-#: follows, and the most products.
+#: eigenvalues crowd, from what degree on they are worth it, how often it is applied to a block of
+#: columns after them and in each round that follows, and the most products.
 _FIRST_DEGREE = 12
 _LEAST_DEGREE = 4
 _MOST_DEGREE = 200
