@@ -33,6 +33,7 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.core.kmeans import how_many_starts
+from klsnmf.core.words import wrapped
 from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.inputs import unit_rows
@@ -328,15 +329,15 @@ def tables() -> str:
         "# What each part is worth",
         "",
         'One thing is changed at a time. Variants whose names begin with "default" are compared '
-        f'with the default, all others with "{BASE}": the default, but for the weights of shared '
-        "neighbours and the exchange of clusters in its starts. No label is used before scoring. "
-        "Mean and 95 % interval over seeds: "
+        f'with the default. All others are compared with "{BASE}": the default without the weights '
+        "of shared neighbours and without the exchange of clusters in its starts. No label is used "
+        "before scoring. Cells have the mean and the 95 % interval over seeds: "
         + ", ".join(f"{name} {count}" for name, count in seeds.items())
-        + ". A cell is empty where a variant has not been run. The last column is the mean over "
-        "the sets, where there is a number for each.",
+        + ". A cell is empty if a variant has not been run. The last column is the mean over the "
+        "sets, if there is a number for each.",
         "",
-        "Rows: `docs/results/ablation.csv`, one a fit. Made by `python -m benchmarks.ablation "
-        "run`, this page by `python -m benchmarks.ablation tables`.",
+        "The rows are in `docs/results/ablation.csv`, one per fit. `python -m benchmarks.ablation "
+        "run` makes them, and `python -m benchmarks.ablation tables` makes this page.",
     ]
     for question, variants in QUESTIONS.items():
         for score, title in (("accuracy", "Accuracy"), ("nmi", "NMI")):
@@ -458,7 +459,7 @@ def main() -> None:
     if options.what == "run":
         run(ROWS, samples, options.sets, options.variants, options.seeds, options.jobs)
     else:
-        PAGE.write_text(tables())
+        PAGE.write_text(wrapped(tables()))
         with SUMMARY.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(summary())
 

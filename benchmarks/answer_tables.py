@@ -204,15 +204,15 @@ def _introduction(measured: Measured) -> list[str]:
     return [
         "# The rules, measured",
         "",
-        "Sets of each group, and in brackets the seeds, or the draws where sets are planted: "
+        "The groups of sets, with the number of seeds in brackets, or of draws for planted sets: "
         + ", ".join(parts)
-        + ". Shapes and planted sets are scored by the adjusted Rand index, in "
-        "hundredths, the others by accuracy / NMI in percent. An answer is scored as it is chosen: "
-        "the last steps of a fit change little after that, on average for the better.",
+        + ". Shapes and planted sets are scored by the adjusted Rand index in hundredths, the "
+        "others by accuracy / NMI in percent. An answer is scored when it is chosen. The last "
+        "steps of a fit change little after that, and on average improve it.",
         "",
-        "Rows: `docs/results/answers.csv`, one for each answer that could be chosen. Made by "
-        "`python -m benchmarks.answers run`, these tables by `python -m benchmarks.answers "
-        "tables`.",
+        "The rows are in `docs/results/answers.csv`, one for each answer that could be chosen. "
+        "`python -m benchmarks.answers run` makes them, and `python -m benchmarks.answers tables` "
+        "makes these tables.",
     ]
 
 
@@ -234,9 +234,9 @@ def worth(measured: Measured) -> list[str]:
         text.append(line(name, *map(told, groups, means)))
     text += [
         "",
-        f"Sets that change by more than {NAMED:.0f} point when a rule is dropped, those that "
-        f"change most by name; of shapes and planted sets the adjusted Rand index counts, of the "
-        "others the mean of accuracy and NMI:",
+        f"How many sets change by more than {NAMED:.0f} point when a rule is dropped, and the "
+        "names of those that change most. Shapes and planted sets are compared by the adjusted "
+        "Rand index, the others by the mean of accuracy and NMI:",
         "",
         *head("dropped", "worse without it", "better without it", "by how much"),
     ]
@@ -260,12 +260,13 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
         "",
         "## A group left out",
         "",
-        "Thresholds are chosen on all groups but one, by the mean of the groups' means, and "
-        f"the answers they lead to are scored on the group left out. Of {len(grid)} combinations "
-        f"those within {AS_GOOD} points of the best are as good (from and to, in brackets), and "
-        "the one in their middle is taken. A rule that these groups have no use for is dropped: "
-        "means of samples, with a threshold beyond 1. Of other tools, in "
-        "`docs/results/rivals.csv`, the best on the group is told, with its better row scaling.",
+        "Thresholds are chosen on all groups except one, by the mean of the groups' means. The "
+        "answers they lead to are scored on the group that was left out. Of "
+        f"{len(grid)} combinations, those within {AS_GOOD} points of the best count as equally "
+        "good (from and to, in brackets), and the one in the middle is taken. A rule that these "
+        "groups do not need is dropped: means of samples, with a threshold above 1. The best "
+        "other tool on the group comes from `docs/results/rivals.csv`, with its better row "
+        "scaling.",
         "",
         *head("left out", *Point._fields),
     ]
@@ -336,11 +337,11 @@ def _ratios(measured: Measured) -> list[str]:
                 pairs.append((free.judged.ratio, gain))
     text = [
         "",
-        "## Free answers beside even ones",
+        "## Free answers compared with even ones",
         "",
-        "All free answers without a cluster of a few samples, by what they lose as a share of what "
-        f"the even answer loses. Those below {RULE.clear:.2f} are taken if they also tell as much "
-        f"or lose less than {RULE.separate}.",
+        "All free answers without a cluster of a few samples, sorted by what they lose as a share "
+        f"of what the even answer loses. Those below {RULE.clear:.2f} are taken if they also tell "
+        f"as much, or lose less than {RULE.separate}.",
         "",
         *head("ratio", "answers", "better than even", "worse", "as good", "mean gain"),
     ]

@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from klsnmf import KLSNMF, __version__
 from klsnmf.core.kmeans import draw_seed, kmeans
 from klsnmf.core.types import Labels
+from klsnmf.core.words import wrapped
 from klsnmf.kernels.graphs import NeighborGraphs, neighborhood, numbers_of_neighbors
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.solve.choose import TRIES_FOR_MEANS, Answer, Asked, weighed
@@ -183,7 +184,8 @@ def main() -> None:
     if options.what == "run":
         run(ROWS, options.groups, options.seeds, options.elsewhere)
     else:
-        PAGE.write_text(answer_tables.page(read_file(ROWS), read_file(RIVALS)), encoding="utf-8")
+        page = answer_tables.page(read_file(ROWS), read_file(RIVALS))
+        PAGE.write_text(wrapped(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

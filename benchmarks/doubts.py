@@ -21,6 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from klsnmf import KLSNMF
+from klsnmf.core.words import wrapped
 from klsnmf.estimators.notes import InDoubt
 
 from . import planted, rival_sets
@@ -123,15 +124,14 @@ def tables() -> None:
     text = [
         "# Doubt",
         "",
-        "Clusters of one fit of each set. Wrong is a cluster that has a Jaccard index below 0.7 "
-        "with every class.",
-        "",
-        "Rows: `docs/results/doubts.csv`. Made by `python -m benchmarks.doubts run`, this text by "
-        "`python -m benchmarks.doubts tables`.",
+        "The table counts the clusters of one fit of each set. A cluster is wrong if its Jaccard "
+        "index with every class is below 0.7. The rows are in `docs/results/doubts.csv`. `python "
+        "-m benchmarks.doubts run` makes them, and `python -m benchmarks.doubts tables` makes this "
+        "table.",
         "",
         *table(read_file(ROWS)),
     ]
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    PAGE.write_text(wrapped("\n".join(text)) + "\n", encoding="utf-8")
 
 
 def main() -> None:

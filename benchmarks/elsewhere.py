@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from klsnmf.core.words import wrapped
+
 from .ablation import DEFAULT, QUESTIONS, Samples, interval, run
 from .rows import read_file
 
@@ -213,17 +215,17 @@ def tables() -> str:
     found = [name for name in SOURCES if all((name, m, "nmi") in scores for m in METHODS)]
     seeds = sorted({len(values) for values in scores.values()})
     lines = [
-        "# The defaults elsewhere",
+        "# Other data sets",
         "",
-        f"{len(found)} sets that the defaults were not made for, from packages of other projects, "
-        "arrays as stored there, single precision. Mean accuracy / NMI in percent over "
-        f"{' to '.join(map(str, seeds))} seeds; the best accuracy of a line is bold. No label is "
-        'used before scoring. "Without shared neighbours" is `diffusion="unweighted"`. Sets with a '
-        "star were looked at while the rule of shared neighbours "
-        "was made, the others only afterwards.",
+        f"These {len(found)} sets come with other packages, and the defaults were not made for "
+        "them. Arrays are used as they are stored there, in single precision. Cells have the mean "
+        f"accuracy / NMI in percent over {' to '.join(map(str, seeds))} seeds. The best accuracy "
+        'of a line is bold. No label is used before scoring. "Without shared neighbours" is '
+        '`diffusion="unweighted"`. We looked at the sets with a star while we made the rule of '
+        "shared neighbours, and at the others only afterwards.",
         "",
-        "Rows: `docs/results/elsewhere.csv`. Made by `python -m benchmarks.elsewhere`: `fetch`, "
-        "`run` and `tables`.",
+        "The rows are in `docs/results/elsewhere.csv`. `python -m benchmarks.elsewhere` makes "
+        "them, with `fetch`, `run` and `tables`.",
         "",
         f"| set | kind | {' | '.join(METHODS)} |",
         "|---" * (2 + len(METHODS)) + "|",
@@ -255,9 +257,10 @@ def _counts(accuracy: Any) -> list[str]:
         if name != DEFAULT:
             ahead = accuracy[:, 0] - accuracy[:, column]
             lines.append(
-                f"- default minus {name}: {interval(ahead)} points (mean of the sets, 95 % "
-                f"interval); ahead by more than a point on {np.sum(ahead > 1)}, behind by more "
-                f"than a point on {np.sum(ahead < -1)}, at worst {ahead.min():+.1f}."
+                f"- default minus {name}: {interval(ahead)} points (mean of the sets and 95 % "
+                f"interval). It is ahead by more than a point on {np.sum(ahead > 1)} sets and "
+                f"behind by more than a point on {np.sum(ahead < -1)}. The worst difference is "
+                f"{ahead.min():+.1f}."
             )
     return lines
 
@@ -276,7 +279,7 @@ def main() -> None:
         load = partial(stored, options.folder)
         run(ROWS, load, options.sets, list(METHODS), options.seeds, options.jobs)
     else:
-        PAGE.write_text(tables())
+        PAGE.write_text(wrapped(tables()))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def answers_of(rows: Iterable[Row]) -> Answers:
 
 
 def _means(answers: Answers, groups: dict[str, list[str]], tools: list[str]) -> list[str]:
-    text = ["Mean adjusted Rand index.", "", *head("", "sets", *tools)]
+    text = ["The mean adjusted Rand index.", "", *head("", "sets", *tools)]
     for group, names in groups.items():
         shared = [name for name in names if all((name, tool) in answers for tool in tools)]
         if not shared:
@@ -86,7 +86,10 @@ def _means(answers: Answers, groups: dict[str, list[str]], tools: list[str]) -> 
 
 def _far(answers: Answers, about: dict[str, Row], tools: list[str]) -> list[str]:
     names = [name for name, row in about.items() if row["group"] != "shapes"]
-    text = [f"Sets, not of shapes, where the number is off by more than a factor of {FAR}:", ""]
+    text = [
+        f"Sets other than shapes on which the number is wrong by more than a factor of {FAR}:",
+        "",
+    ]
     for tool in tools:
         far = [
             f"{name} ({answers[name, tool][1][0]} for {about[name]['k']})"
@@ -105,7 +108,7 @@ def _off(found: int, right: int) -> float:
 
 def _drawn(rows: list[Row]) -> list[str]:
     """How often the number is exact, where it was planted."""
-    text = ["Draws in which the number of clusters is exact.", ""]
+    text = ["The share of draws in which the number of clusters is exact.", ""]
     drawn = [row for row in rows if row["group"] in ("planted", "nothing")]
     tools = [tool for tool in TOOLS if any(row["tool"] == tool for row in drawn)]
     kinds = {
@@ -158,7 +161,7 @@ def _clear(rows: list[Row]) -> list[str]:
 def _each(
     answers: Answers, about: dict[str, Row], groups: dict[str, list[str]], tools: list[str]
 ) -> list[str]:
-    text = ["Adjusted Rand index and, in brackets, the number of clusters, of each set."]
+    text = ["Each set: the adjusted Rand index and, in brackets, the number of clusters."]
     for group, names in groups.items():
         text += ["", *head(group, "samples", "right", *tools)]
         for name in sorted(names):

@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from klsnmf import KLSNMF, __version__, n_clusters_evidence
+from klsnmf.core.words import wrapped
 
 from . import level_tables, rival_sets
 from .rival_tools import hdbscan, neighbour_graph, require, warm_up
@@ -222,7 +223,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.what == "tables":
-        PAGE.write_text(level_tables.page(read_file(ROWS), read_file(RIVALS)), encoding="utf-8")
+        page = level_tables.page(read_file(ROWS), read_file(RIVALS))
+        PAGE.write_text(wrapped(page), encoding="utf-8")
         return
     require([tool for tool in options.tools if tool == "Leiden"])
     warm_up("KLSNMF")

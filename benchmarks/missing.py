@@ -145,7 +145,7 @@ def page() -> list[str]:
     for row in read_file(RESULTS / "missing.csv"):
         found.setdefault((row["table"], row["missing"]), {})[row["tool"]] = row
     lines = [
-        "Root mean squared error of hidden entries, and seconds. The lowest error is bold.",
+        "The root mean squared error of hidden entries, and seconds. The lowest error is bold.",
         "",
         *head("table", "missing", *TOOLS),
     ]

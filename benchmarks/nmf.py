@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import WNMF, datasets
 from klsnmf.core.tables import head, line
+from klsnmf.core.words import wrapped
 
 from .rows import read_file
 
@@ -170,9 +171,10 @@ def at(points: list[tuple[float, float]], when: float) -> float:
 
 def tables() -> list[str]:
     lines = [
-        "At how many points of scikit-learn's curve from 0.05 s on klsnmf is no higher, to 1e-6 of "
-        "the loss, from the same start; and the seconds in which each comes within 0.1 % of the "
-        "higher of the two ends.",
+        'Both tools begin at the same start. "no higher at" counts the points of scikit-learn\'s '
+        "curve, from 0.05 s on, at which the loss of klsnmf is not higher (to 1e-6 of the loss). "
+        "The seconds are those until each tool is within 0.1 % of the higher of the two final "
+        "losses.",
         "",
     ]
     lines += head(
@@ -196,7 +198,7 @@ def tables() -> list[str]:
         lines.append(
             line(name, seed, f"{good} of {len(points)}", *times, *(f"{end:.6g}" for end in ends))
         )
-    lines += ["", "Best of eight random starts, each tool with its own defaults:", ""]
+    lines += ["", "The best of eight random starts, each tool with its own defaults:", ""]
     lines += head(
         "set", "seconds, scikit-learn", "seconds, klsnmf", "loss, scikit-learn", "loss, klsnmf"
     )
@@ -237,7 +239,7 @@ def main() -> None:
     if options.part == "measure":
         measure(options.sets.split(","))
     else:
-        (RESULTS / "nmf.md").write_text("\n".join(tables()) + "\n")
+        (RESULTS / "nmf.md").write_text(wrapped("\n".join(tables())) + "\n")
         draw()
 
 

@@ -20,6 +20,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF, datasets, n_clusters_evidence
+from klsnmf.core.words import wrapped
 from klsnmf.metrics import accuracy, nmi
 
 METHODS: dict[str, Callable[[int, int], Any]] = {
@@ -58,7 +59,7 @@ def run(quick: bool, keep: Callable[[list[Any]], Any] = lambda row: None) -> lis
     """The tables; every fit is kept as it is done."""
     seeds = 1 if quick else 10
     lines = [
-        f"Accuracy (mean ± deviation over {seeds} seeds), NMI, and seconds of the fastest run",
+        f"Accuracy (mean ± deviation over {seeds} seeds), NMI, and the seconds of the fastest run:",
         "",
         "| data set | method | accuracy | NMI | seconds |",
         "|---|---|---|---|---|",
@@ -66,7 +67,7 @@ def run(quick: bool, keep: Callable[[list[Any]], Any] = lambda row: None) -> lis
     found: dict[str, list[Any]] = {name: [] for name in METHODS}
     chosen = []
     slower = [
-        "Times as long as the plain tools: the fastest runs, and the medians",
+        "How many times as long as the plain tools it takes, by the fastest and by median runs:",
         "",
         f"| data set | {' | '.join(PLAIN)} |",
         "|---|---|---|",
@@ -115,8 +116,8 @@ def summary(found: dict[str, list[Any]]) -> list[str]:
     return [
         *lines,
         "",
-        "Defaults minus the better of the plain tools, on the set where that is least: "
-        f"accuracy {worst[0]:+.1f}, NMI {worst[1]:+.1f}.",
+        "The defaults minus the better of the plain tools, on the set with the smallest "
+        f"difference: accuracy {worst[0]:+.1f}, NMI {worst[1]:+.1f}.",
     ]
 
 
@@ -125,9 +126,8 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         lines = run(quick=False, keep=writer.writerow)
-    PAGE.write_text(
-        "\n".join(["# The defaults beside plain tools", "", *lines, ""]), encoding="utf-8"
-    )
+    page = "\n".join(["# The defaults and plain tools", "", *lines, ""])
+    PAGE.write_text(wrapped(page), encoding="utf-8")
     print("\n".join(lines))
 
 

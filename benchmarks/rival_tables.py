@@ -103,16 +103,16 @@ def _introduction(kept: Kept, sets: list[str], incomplete: list[str]) -> list[st
     }
     told = " to ".join(map(str, sorted({min(seeds, default=0), max(seeds, default=0)})))
     lines = [
-        "# Tools beside each other",
+        "# Tools compared",
         "",
-        f"{len(sets)} sets. Mean over {told} seeds; of "
+        f"{len(sets)} sets. Mean over {told} seeds. Some tools do not depend on a seed and were "
+        "run once: "
         + ", ".join(tool for tool in TOOLS if not TOOLS[tool].seeded)
-        + " one, because they answer the same whatever the seed. Of raw rows and unit rows, each "
-        "tool has on each set those with its higher mean accuracy, but KLSNMF, which is given "
-        "raw rows and decides itself. The best of a line is bold.",
+        + ". KLSNMF gets raw rows and decides itself. Each other tool has, on each set, raw rows "
+        "or unit rows, whichever gives it the higher mean accuracy. The best of a line is bold.",
         "",
-        "Rows: `docs/results/rivals.csv`. Made by `python -m benchmarks.rivals run`, this text by "
-        "`python -m benchmarks.rivals tables`.",
+        "The rows are in `docs/results/rivals.csv`. `python -m benchmarks.rivals run` makes them, "
+        "and `python -m benchmarks.rivals tables` makes this text.",
     ]
     if incomplete:
         lines += ["", f"Left out, because rows are missing: {', '.join(incomplete)}."]
@@ -141,7 +141,7 @@ def _differences(means: Means, tools: list[str], over: dict[str, list[str]]) -> 
     if OURS not in tools:
         return []
     text = ["", "## KLSNMF minus each other tool", ""]
-    text += ["Mean of the sets with its 95 % interval; ahead and behind are numbers of sets."]
+    text += ["The mean over the sets with its 95 % interval. Ahead and behind are numbers of sets."]
     for score, sets in over.items():
         title, digits, counts = SCORES[score]
         if not sets:
@@ -164,7 +164,10 @@ def _differences(means: Means, tools: list[str], over: dict[str, list[str]]) -> 
                     sets[worst],
                 )
             )
-    text += ["", "Ahead and behind: by more than a point of accuracy, by more than 0.05 of Rand."]
+    text += [
+        "",
+        "Ahead and behind mean by more than a point of accuracy, or by more than 0.05 of Rand.",
+    ]
     return text
 
 
@@ -207,10 +210,11 @@ def _times(times: list[Row]) -> list[str]:
         return []
     text = ["", "## Time", ""]
     text += [
-        "Seconds of KLSNMF, and of each other tool as a multiple of them, below 1 where it is "
-        "faster. Each tool has the number of threads with which it is fastest, in brackets; each "
-        "time is the best of three. Leiden's has the search for the resolution in it. Rows: "
-        "`docs/results/rivals_times.csv`, made by `python -m benchmarks.rivals times`.",
+        "The seconds of KLSNMF, and those of each other tool as a multiple of them. A number below "
+        "1 means that the other tool is faster. Each tool has the number of threads with which it "
+        "is fastest, in brackets. Each time is the best of three. Leiden's time includes the "
+        "search for the resolution. The rows are in `docs/results/rivals_times.csv`, made by "
+        "`python -m benchmarks.rivals times`.",
         "",
         *head("set", "n × p, k", *[f"{OURS}, s" if tool == OURS else tool for tool in tools]),
     ]

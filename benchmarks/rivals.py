@@ -31,6 +31,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from klsnmf import __version__
+from klsnmf.core.words import wrapped
 from klsnmf.metrics import accuracy, nmi
 
 from . import machine, rival_sets, rival_tables
@@ -267,7 +268,8 @@ def main() -> None:
         require(options.tools)
         run(ROWS, asked, options.jobs)
     elif options.what == "tables":
-        PAGE.write_text(rival_tables.page(read_file(ROWS), read_file(TIMES)), encoding="utf-8")
+        page = rival_tables.page(read_file(ROWS), read_file(TIMES))
+        PAGE.write_text(wrapped(page), encoding="utf-8")
     elif options.threads:
         times_here(TIMES, asked, options.threads)
     else:

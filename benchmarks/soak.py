@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, METHODS
 from klsnmf.core.tables import as_csv
+from klsnmf.core.words import wrapped
 from klsnmf.core.writing import write_whole
 
 from .fuzz import Fuzzer
@@ -497,10 +498,10 @@ def stored(name: str) -> list[Event]:
 
 def write_page() -> None:
     """The tables of ``docs/results/soak.md`` from all rows there are."""
-    text = ["# A soak", ""]
+    text = ["# A long random test", ""]
     for name, words in (
-        ("soak", "`python -m benchmarks.soak --minutes 30`, everything in turn, at random"),
-        ("kills", "`python -m benchmarks.soak --kills 1000`, each followed by a run as usual"),
+        ("soak", "`python -m benchmarks.soak --minutes 30`, events of all kinds at random"),
+        ("kills", "`python -m benchmarks.soak --kills 1000`, a normal run after each"),
         ("pairs", "`python -m benchmarks.soak --pairs 200`, two runs into one folder at once"),
     ):
         if not (rows := stored(name)):
@@ -508,10 +509,10 @@ def write_page() -> None:
         left = sum(row.leftovers > 0 for row in rows)
         told = [f"Memory: {row.outcome}." for row in rows if row.event == "memory"]
         told.append(
-            f"Unfinished files were there after {left} of {len(rows)} events, until the next run."
+            f"Unfinished files were left after {left} of {len(rows)} events, until the next run."
         )
         text += [f"{words} (`docs/results/{name}.csv`):", "", *table(rows), "", " ".join(told), ""]
-    write_whole(RESULTS / "soak.md", "\n".join(text).encode())
+    write_whole(RESULTS / "soak.md", wrapped("\n".join(text)).encode())
     print("\n".join(text))
 
 

@@ -29,6 +29,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, datasets
+from klsnmf.core.words import wrapped
 from klsnmf.core.work import timed
 
 from . import machine
@@ -204,7 +205,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, default=ROWS)
     options = parser.parse_args()
     if options.what == "tables":
-        PAGE.write_text(page(read_file(options.rows)), encoding="utf-8")
+        PAGE.write_text(wrapped(page(read_file(options.rows))), encoding="utf-8")
         return
     rows = Rows(options.rows)
     with warnings.catch_warnings():

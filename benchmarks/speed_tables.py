@@ -13,10 +13,11 @@ def page(rows: list[Row]) -> str:
         [
             "# Where the time goes",
             "",
-            "Seconds of the best of three fits (of one beyond 50,000 samples), each tool with its "
-            "better number of threads, measured in turns in one process; another hour has other "
-            "seconds, so look at ratios. Rows: `docs/results/speed.csv`, made by `python -m "
-            "benchmarks.speed run`, these tables by `python -m benchmarks.speed tables`.",
+            "The seconds of the best of three fits (of one above 50,000 samples). Each tool has "
+            "its better number of threads. The tools are measured in turns in one process. Seconds "
+            "vary from hour to hour, so compare ratios. The rows are in `docs/results/speed.csv`. "
+            "`python -m benchmarks.speed run` makes them, and `python -m benchmarks.speed tables` "
+            "makes these tables.",
             *of_sets(select(rows, case="sets")),
             *of_stages(select(rows, case="stages")),
             *of_others(rows),
@@ -79,13 +80,14 @@ def of_others(rows: list[Row]) -> list[str]:
     for row in select(rows, case="predict"):
         lines.append(
             f"- `predict` for a fit of {row['n']} × {row['p']}: {float(row['value']):,.0f} samples "
-            f"a second, {row['threads']} threads."
+            f"per second, {row['threads']} threads."
         )
     busy = select(rows, case="busy")
     for n in sorted({int(row["n"]) for row in busy}):
         took = {row["stage"]: float(row["value"]) for row in select(busy, n=n)}
         lines.append(
-            f"- {n:,} samples: {took['alone']:.3g} s alone, {took['beside']:.3g} s beside a "
-            f"process that keeps one core busy, {took['beside'] / took['alone']:.1f} times as long."
+            f"- {n:,} samples: {took['alone']:.3g} s alone, and {took['beside']:.3g} s while "
+            f"another process keeps one core busy, {took['beside'] / took['alone']:.1f} times as "
+            "long."
         )
     return lines

@@ -18,11 +18,11 @@ from .rows import Row, number
 def page(measured: Measured, machine: dict[str, str], pictures: Sequence[str]) -> str:
     """The page: a section for each question that there are rows for."""
     sections = [
-        ("Beside a literal transcription", "dense", ["dense"], transcription_section),
-        ("Against the limit: dense", "dense", [], dense_section),
-        ("Against the limit: tiled", "tiled", ["tiled"], tiled_section),
-        ("Against the limit: sparse", "sparse", ["sparse"], sparse_section),
-        ("Beside scikit-learn", "fit", ["clusters", "curves"], methods_section),
+        ("Compared with a literal transcription", "dense", ["dense"], transcription_section),
+        ("Compared with the limit: dense", "dense", [], dense_section),
+        ("Compared with the limit: tiled", "tiled", ["tiled"], tiled_section),
+        ("Compared with the limit: sparse", "sparse", ["sparse"], sparse_section),
+        ("Compared with scikit-learn", "fit", ["clusters", "curves"], methods_section),
         ("By the number of samples", "fit", ["growth"], growth_section),
         ("By threads", "threads", ["threads"], threads_section),
         ("By the width of a batch", "width", ["width"], width_section),
@@ -32,10 +32,11 @@ def page(measured: Measured, machine: dict[str, str], pictures: Sequence[str]) -
     lines = [
         *heading("Time and memory", "="),
         *words(
-            """Made by ``python -m benchmarks.page run`` from the rows in ``docs/benchmarks``. Peak
-            memory is that of a process of its own, Python, its libraries and the samples
-            included. Times are the fastest of several; a fit that takes more than 20 seconds is
-            made once. Rivals run one after the other with the same number of threads."""
+            """``python -m benchmarks.page run`` makes this page from the rows in
+            ``docs/benchmarks``. Each measurement has its own process. Its peak memory includes
+            Python, the libraries and the samples. Times are the fastest of several runs; a fit
+            that takes more than 20 seconds is run once. The tools run one after the other with
+            the same number of threads."""
         ),
         *table(["", "the machine"], (machine | versions).items()),
     ]
@@ -46,7 +47,7 @@ def page(measured: Measured, machine: dict[str, str], pictures: Sequence[str]) -
             if name in pictures:
                 lines += [f".. image:: {name}.png", f"   :alt: {title}: {name}", ""]
     if not shown:
-        lines += ["Nothing is measured yet.", ""]
+        lines += ["Nothing has been measured yet.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,7 +57,7 @@ def heading(text: str, mark: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """A paragraph, in lines of the usual length."""
-    return [*textwrap.wrap(" ".join(text.split()), 118, break_on_hyphens=False), ""]
+    return [*textwrap.wrap(" ".join(text.split()), 100, break_on_hyphens=False), ""]
 
 
 def table(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
@@ -104,11 +105,12 @@ def transcription_section(found: list[Row]) -> list[str]:
     names = ["float64", "float32", "one fit", "35 fits"]
     return [
         *words(
-            """The published rules written in numpy as they are printed, the products in a good
-            order, and ``solver="paper"`` in float32, alone and with 35 fits in a batch:
-            milliseconds an iteration of one fit, how many times faster than the transcription
-            in float64, and peak memory in MB, with the making of the kernel matrix. p = 20, k =
-            10, an rbf kernel of all pairs."""
+            """The transcription is the published rules in numpy as they are printed, with the
+            products in a good order. It is compared with ``solver="paper"`` in float32, alone and
+            with 35 fits in a batch. The table has the milliseconds per iteration of one fit, how
+            many times faster that is than the transcription in float64, and the peak memory in
+            MB, including that for making the kernel matrix. p = 20, k = 10, and the kernel is an
+            rbf kernel of all pairs."""
         ),
         *table(
             [
@@ -144,9 +146,9 @@ def models_body(found: list[Row], by: str) -> list[list[str]]:
 def dense_section(found: list[Row]) -> list[str]:
     return [
         *words(
-            """An iteration cannot be faster than its two products with the kernel matrix. Their
-            milliseconds for each fit, and how many times longer an iteration of each solver
-            takes."""
+            """An iteration cannot be faster than its two products with the kernel matrix. The
+            table has the milliseconds of the bare products per fit, and how many times longer an
+            iteration of each solver takes."""
         ),
         *table(MODELS_HEADER, models_body(found, "n")),
     ]
@@ -161,9 +163,10 @@ def tiled_section(found: list[Row]) -> list[str]:
         body.append([n, *told, short(ratio(mine, bare)), memory, short(int(n) ** 2 * 4 / 1e6)])
     return [
         *words(
-            """The kernel matrix is computed anew for each product. The bare tiles are those of the
-            two products of an iteration, computed, multiplied and dropped on as many threads,
-            each for itself; the package uses a tile for its mirror image too. p = 50, k = 10."""
+            """The kernel matrix is computed again for each product. "Bare tiles" is the time to
+            compute the tiles of the two products of an iteration, multiply and drop them, with
+            as many threads. The package also uses each tile for its mirror image, so it can be
+            faster. p = 50, k = 10."""
         ),
         *table(
             ["n", "bare tiles, s", "iteration, s", "ratio", "peak, MB", "K as an array, MB"], body
@@ -195,10 +198,10 @@ def sparse_section(found: list[Row]) -> list[str]:
     memory = f"The memory of this machine: {', '.join(speeds)}." if speeds else ""
     return [
         *words(
-            f"""Products with a graph of 10 neighbours, k = 20, beside scipy's, and an iteration
-            beside its two products by scipy. GB/s: the bytes of the matrix, V and the result,
-            each counted once, in the time of a product; in fact it reads rows of V several
-            times. {memory}"""
+            f"""Products with a graph of 10 neighbours, k = 20, are compared with scipy's, and an
+            iteration with its two products by scipy. GB/s are the bytes of the matrix, V and the
+            result, each counted once, divided by the time of a product. In fact a product reads
+            rows of V several times. {memory}"""
         ),
         *table(
             [
@@ -218,13 +221,13 @@ def sparse_section(found: list[Row]) -> list[str]:
 
 def methods_section(found: list[Row]) -> list[str]:
     lines = words(
-        f"""Each with its defaults, but ``KMeans(n_init=10)``, ``MiniBatchKMeans(n_init=3)`` and
-        ``SpectralClustering(affinity="nearest_neighbors")``. A label of ``NMF`` is the
-        component that explains most of a sample; features with negative entries are shifted for
-        it. SpectralClustering gets up to {METHODS["SpectralClustering"]:,} samples. Clusters:
-        20 Gaussian clusters of different widths that touch, with 2 % outliers. Curves: rings
-        and arcs in each other, with noise, in 50 dimensions. Both are simulated; all are in
-        float32."""
+        f"""Each method has its defaults, except for ``KMeans(n_init=10)``,
+        ``MiniBatchKMeans(n_init=3)`` and ``SpectralClustering(affinity="nearest_neighbors")``. A
+        label of ``NMF`` is the component that explains most of a sample. Features with negative
+        entries are shifted for it. SpectralClustering gets up to
+        {METHODS["SpectralClustering"]:,} samples. "Clusters" are 20 Gaussian clusters of
+        different widths that touch, with 2 % outliers. "Curves" are rings and arcs inside each
+        other, with noise, in 50 dimensions. Both are simulated, and all data are in float32."""
     )
     header = ["n", "method", "seconds", "peak, MB", "accuracy", "NMI"]
     for data in rows.values(found, "data"):
@@ -264,11 +267,11 @@ def growth_section(found: list[Row]) -> list[str]:
                     body.append([data, told, *map(short, slopes), f"{max(sizes):,}"])
     return [
         *words(
-            f"""The exponent b where seconds grow as nᵇ: the slope of the best line in a log-log
-            plot, through all sizes, and through n ≥ {LEAST:,} as in the picture. Of KLSNMF, the
-            search for neighbours (graph) and all the rest (fit) are told apart too. The search
-            is exact or approximate, whichever suits the size. A fit takes as many iterations as
-            it needs, between {min(counts)} and {max(counts)} here: that is in the exponent too."""
+            f"""Seconds grow as nᵇ. The exponent b is the slope of the best line in a log-log plot,
+            through all sizes, and through n ≥ {LEAST:,} as in the picture. For KLSNMF, the search
+            for neighbours (graph) and the rest (fit) are also shown apart. The search is exact or
+            approximate, whichever suits the size. A fit takes as many iterations as it needs,
+            between {min(counts)} and {max(counts)} here, and that is part of the exponent."""
         ),
         *table(["data", "method", "all n", f"n ≥ {LEAST:,}", "up to n"], body),
     ]
@@ -284,8 +287,9 @@ def threads_section(found: list[Row]) -> list[str]:
     header = ["", *[f"s, threads: {count}" for count in counts], f"{counts[0]} / {counts[-1]}"]
     return [
         *words(
-            """Seconds of an iteration of one fit, n = 4000 dense, 10,000 tiled, 200,000 sparse; of
-            the triad a = b + 3c of three long arrays; and of a whole fit of 30,000 samples."""
+            """The seconds of an iteration of one fit (n = 4000 dense, 10,000 tiled, 200,000
+            sparse), of the triad a = b + 3c of three long arrays, and of a whole fit of 30,000
+            samples."""
         ),
         *table(header, body),
     ]
@@ -295,8 +299,8 @@ def width_section(found: list[Row]) -> list[str]:
     return [
         *words(
             """Fits that share a kernel share its products: one pass over the matrix serves all.
-            The bare products, in milliseconds for each fit, and the ratio of an iteration of
-            one fit to them."""
+            The table has the bare products in milliseconds per fit, and the ratio of an iteration
+            of one fit to them."""
         ),
         *table(MODELS_HEADER, models_body(found, "fits")),
     ]

@@ -65,6 +65,18 @@ HOSTILE_MODELS = "test_hostile_models_run_no_code"
 FAULTS = [
     # --------------------------------------------------------- habits that users bring
     Fault(
+        "notebook: links of the page lead to the notebook",
+        "_BASE = '<base href=\"about:srcdoc\">'",
+        '_BASE = ""',
+        "test_the_page_works_in_its_frame",
+    ),
+    Fault(
+        "notebook: samples that the fit keeps are drawn in another unit",
+        "samples * self._unit",
+        "samples",
+        "test_a_map_of_two_features_is_those_features",
+    ),
+    Fault(
         "habits: clusters that explain less than chance score as much as none",
         "        return float(explained - chance[0])",
         "        return 0.0",

@@ -1,8 +1,10 @@
 """The floor plan: which folder may import from which, in one direction and not too deep."""
 
+import ast
+
 import pytest
 
-from benchmarks.walk import LAZY, SOURCE, cycle, imports, longest_chain
+from benchmarks.walk import LAZY, SOURCE, cycle, imports, longest_chain, modules
 
 #: Folder -> the folders and root modules it may import from, besides itself. Function-level imports
 #: and those for types count.
@@ -34,6 +36,9 @@ EXCEPTIONS = {
     "report.findings": "estimators.strengths estimators.notes",
 }
 
+#: Methods of estimators that stand above them: who asks for which public name, at the last moment.
+EDGES = {"estimators.habits": {"walk_score"}, "estimators.shown": {"report"}}
+
 #: Folders that use the package as its users do, by its public names.
 PROGRAMS = ("cli", "experiments", "report", "scanpy")
 
@@ -57,6 +62,15 @@ def test_imports_follow_the_plan(folder):
         if not {other, two} & set(allowed):
             against.append(f"{one} imports {two}")
     assert not against
+
+
+def test_estimators_ask_for_few_names_above_them():
+    asked = {}
+    for name, path in modules().items():
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "public":
+                asked.setdefault(name, set()).add(ast.literal_eval(call.args[0]))
+    assert asked == EDGES
 
 
 def test_every_folder_is_in_the_plan():

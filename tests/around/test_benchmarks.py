@@ -149,7 +149,9 @@ def test_numbers_of_the_tables(tmp_path):
 
 def test_a_page_without_rows_says_so(tmp_path):
     page.write(tmp_path)
-    assert "Nothing is measured yet." in (tmp_path / "measured.rst").read_text(encoding="utf-8")
+    assert "Nothing has been measured yet." in (tmp_path / "measured.rst").read_text(
+        encoding="utf-8"
+    )
     assert not list(tmp_path.glob("*.png"))
 
 

@@ -1,7 +1,8 @@
-"""Words for messages: counts, and names that come from files."""
+"""Words for messages and pages: counts, names that come from files, lines of prose."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -29,3 +30,17 @@ def meant(name: str, names: Iterable[str]) -> str:
     """A question after the name nearest to one that does not exist; empty if none is near."""
     near = get_close_matches(name, list(names), n=1)
     return f"Did you mean {near[0]!r}? " if near else ""
+
+
+def wrapped(markdown: str) -> str:
+    """Markdown whose paragraphs and items have lines of at most 100 columns; tables stay."""
+    lines = []
+    for line in markdown.split("\n"):
+        if line.startswith(("|", "#", "    ")) or len(line) <= 100:
+            lines.append(line)
+        else:
+            indent = "  " if line.startswith("- ") else ""
+            lines += textwrap.wrap(
+                line, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+    return "\n".join(lines)

@@ -28,6 +28,7 @@ from .callbacks import CallbackSupportMixin, fit_task
 from .habits import Habits
 from .labels import Reading
 from .notes import FitWarning, Note, verdict_of
+from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, require_parameters
 
 
@@ -40,6 +41,7 @@ class Result(NamedTuple):
 
 class Clusterer(
     Habits,
+    Shown,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

@@ -129,6 +129,11 @@ class Factorization(Clusterer):
         rows = self._coefficients(X, H).astype(self.G_.dtype, copy=False)
         return rows, self._gains(X, H, rows)
 
+    def _kept(self) -> Matrix:  # (n, k)
+        """The coefficients, each in the unit of X: how long a part of a sample it stands for."""
+        lengths = np.sqrt(np.einsum("kp,kp->k", self.components_, self.components_))
+        return np.asarray(self.G_ * lengths)
+
     def _gains(self, X: Matrix, H: Array, G: Array) -> Array:  # (m, p), (k, p), (m, k) -> (m, k)
         """⟨x, h_k⟩/‖h_k‖, where G has one entry a row, which nothing stands beside; else G."""
         if not self.orthogonal:

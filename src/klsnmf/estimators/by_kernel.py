@@ -450,6 +450,10 @@ class KernelClusterer(Clusterer):
         X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
         return _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
 
+    def _kept(self) -> Matrix | None:
+        samples = to_host(self._similarity.samples)
+        return None if samples is None else samples * self._unit
+
     @property
     def cluster_centers_(self) -> Array:  # (k, p)
         """``components_`` by the name that KMeans has for it: weighted means of samples.

@@ -6,11 +6,16 @@ line. Nothing else in the package makes sentences about a fit, and nothing reads
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..core.arrays import to_host
+from ..core.types import Labels
+from ..core.words import plural
 from ..kernels.count import Evidence
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
@@ -235,6 +240,20 @@ def what_went_wrong(trouble: Trouble, share: float) -> str:
         Trouble.NO_CLUSTER: f"{share:.0%} of the samples fit no cluster",
         Trouble.OVERFLOW: "the numbers grew too large to compute with",
     }[trouble]
+
+
+def answer_of(labels: Labels, verdict: str, notes: Sequence[Note]) -> str:  # (n,)
+    """What a fit found, in a line."""
+    labels = to_host(labels)
+    sizes = np.bincount(labels[labels >= 0])
+    sizes, alone = sizes[sizes > 0], int((labels < 0).sum())
+    told = f"{plural(len(labels), 'sample')} in {plural(len(sizes), 'cluster')}"
+    if len(sizes) > 1:
+        told += f" of {sizes.min()} to {sizes.max()} samples"
+    if alone:
+        told += f", and {plural(alone, 'outlier')}"
+    more = " See notes_." if notes else ""
+    return f"{told}; {verdict}.{more}"
 
 
 def verdict_of(solution: Solution, tol: float) -> str:

@@ -96,24 +96,24 @@ def _averages(found: Found) -> Claim:
             lines.append([_title(name, results), TITLES[metric], told, *numbers])
     ahead = " and ".join(f"{count} lines ({column})" for column, count in plain.items())
     compared = (
-        f"KLS-NMF with the labels is at least at the paper's average in {sum(reached)} of "
-        f"{len(reached)} lines; without labels it is at most 3 points below that with labels in "
-        f"{sum(close)} of {len(close)}."
+        f"KLS-NMF with the labels reaches the paper's average in {sum(reached)} of "
+        f"{len(reached)} lines. Without labels it is at most 3 points lower in {sum(close)} of "
+        f"{len(close)}."
         if reached
-        else "The paper has no such table: there is nothing of its own to compare with."
+        else "The paper has no such table, so there are no numbers to compare with."
     )
     text = (
         f"{compared}\n\n"
         "The paper's average is recomputed from its rows. The next columns are ours: the paper's "
-        "method and kernel with the radius and λ that the labels choose; the defaults, which see "
-        "no label; the default kernel with the λ that the labels choose, and the starts and "
-        "iterations of the paper's method; scikit-learn's tools.\n\n"
+        "method and kernel, with the radius and λ that the labels choose; the defaults, which see "
+        "no label; the default kernel with the λ that the labels choose, and with the starts and "
+        "iterations of the paper's method; and scikit-learn's tools.\n\n"
         f"A plain tool that sees no label is ahead of the paper's method with labels in {ahead}. "
-        "The rules of the defaults see no label, but they were weighed on these sets, whose "
-        "labels were looked at meanwhile.\n\n"
-        "Intervals below are over random subsets, taken as independent of each other. With N close "
-        "to the number of classes they share most of their samples, and some are equal but for "
-        "their starts: such intervals are too narrow."
+        "The rules of the defaults see no label, but they were chosen while looking at the labels "
+        "of these sets.\n\n"
+        "The intervals below treat random subsets as independent. If N is close to the number of "
+        "classes, subsets share most of their samples, and some differ only in their starts. Such "
+        "intervals are too narrow."
     )
     return Claim("Averages over N", text, ["set", "score", "paper", *columns], lines)
 
@@ -170,11 +170,11 @@ def _gains(found: Found) -> Claim:
     enough, within = sum(gain >= 3 for gain in gains), sum(3 <= gain <= 6 for gain in gains)
     return Claim(
         "Claim: it improves the average scores by 3 to 6 points over the best of the others",
-        f"Here it gains 3 to 6 points in {within} of {len(gains)} lines, more in "
-        f"{enough - within}; the gains go from {min(gains):+.2f} to {max(gains):+.2f}. KLS-NMF "
-        "minus the rival with the highest average, where every N counts once; settings are chosen "
-        "with the labels for all. The last column is the mean over all subsets, each counted once, "
-        "with its 95 % interval, paired.",
+        f"Here it gains 3 to 6 points in {within} of {len(gains)} lines, and more in "
+        f"{enough - within}. The gains go from {min(gains):+.2f} to {max(gains):+.2f}. The gain is "
+        "KLS-NMF minus the other method with the highest average, where every N counts once. For "
+        "all methods, settings are chosen with the labels. The last column is the mean of the "
+        "paired differences over all subsets, each counted once, with its 95 % interval.",
         ["set", "score", "in the paper's tables", "in ours", "best rival", "over subsets"],
         lines,
     )
@@ -196,8 +196,9 @@ def _large_jaffe(results: Results, sizes: Sequence[int]) -> Claim:
     return Claim(
         "Claim: on JAFFE with large N it improves all scores by about 8 points",
         f"Here its lead goes from {min(leads):+.2f} to {max(leads):+.2f} points, and in the "
-        f"paper's own tables from {min(printed):+.2f} to {max(printed):+.2f}. KLS-NMF "
-        "minus the best of the others at the same N, with the 95 % interval over subsets, paired.",
+        f"paper's own tables from {min(printed):+.2f} to {max(printed):+.2f}. The lead is KLS-NMF "
+        "minus the best of the others at the same N, with the 95 % interval of the paired "
+        "differences over subsets.",
         ["N", "score", "in the paper's tables", "in ours", "best rival"],
         lines,
     )
@@ -219,7 +220,8 @@ def _sensitivity(found: Found, rows: Rows) -> Claim:
         "Claim: it is insensitive to λ",
         f"Here accuracy varies by at most 3 points over all λ on {steady} of {len(lines)} sets, "
         f"and over λ below a tenth of λ* on {steady_below} of {known_below}. λ* is the λ at which "
-        "half of the samples fit no cluster. Smallest N, chosen radius.",
+        "half of the samples fit no cluster. The table is for the smallest N and the chosen "
+        "radius.",
         ["set", "N", "lowest to highest, all λ", "lowest to highest, λ < λ*/10"],
         lines,
     )
@@ -246,9 +248,9 @@ def _local_term(found: Found, rows: Rows) -> Claim:
     return Claim(
         "Claim: learning local similarity helps",
         f"Here the local term gains more than its 95 % interval on {helps} of {len(lines)} sets. "
-        "Accuracy with λ and radius chosen with the labels, and with λ = 0 and the radius chosen "
-        "with the labels; the difference is paired over all subsets. Choosing among more "
-        "settings adds a little by itself.",
+        "The table compares the accuracy with λ and radius chosen with the labels, and with λ = 0 "
+        "and the radius chosen with the labels. The difference is paired over all subsets. "
+        "Choosing among more settings already adds a little by itself.",
         ["set", "λ > 0", "λ = 0", "difference"],
         lines,
     )
@@ -271,8 +273,8 @@ def _graph_term(rows: Rows) -> Claim:
     return Claim(
         "GLS-NMF: a graph term on top",
         f"The best γ gains {min(gains):.1f} to {max(gains):.1f} points of accuracy over the "
-        "smallest, each with its best λ; both are chosen with the labels. Radius 1, a graph of 5 "
-        "neighbours.",
+        "smallest, each with its best λ. Both are chosen with the labels. The radius is 1, and the "
+        "graph has 5 neighbours.",
         ["set", "N", "lowest to highest", "best at", f"best with γ = {min(S):g}"],
         lines,
     )

@@ -161,18 +161,18 @@ def claim(points: Sequence[Point]) -> Claim:
         )
         lines.append([name, firsts[0].N, SOLVERS[solver], *told])
     text = (
-        f"Here, with the rules as printed, it rises in {sum(p.rises > 0 for p in printed)} of "
-        f"{len(printed)} fits, and has settled after 100 iterations in "
-        f"{sum(p.settled <= 100 for p in printed)}, after 200 in "
-        f"{sum(p.settled <= 200 for p in printed)}; in {unsettled} it still falls in the last "
-        f"fifth of the {ITERATIONS} iterations that were run, by more than 1/1000, and has not "
-        "settled at all. Near the end the change of W and G shrinks by a factor of "
-        f"{np.median([p.rate for p in printed]):.4f} an iteration (median); read as a power of the "
+        f"Here, with the printed rules, it rises in {sum(p.rises > 0 for p in printed)} of "
+        f"{len(printed)} fits. It has settled after 100 iterations in "
+        f"{sum(p.settled <= 100 for p in printed)} fits, and after 200 in "
+        f"{sum(p.settled <= 200 for p in printed)}. In {unsettled} fits it still falls by more "
+        f"than 1/1000 in the last fifth of the {ITERATIONS} iterations, so it has not settled at "
+        "all. Near the end the change of W and G shrinks by a factor of "
+        f"{np.median([p.rate for p in printed]):.4f} per iteration (median). As a power of the "
         f"iteration, t to the minus a, a goes from {min(powers):.1f} to {max(powers):.1f}.\n\n"
-        f"λ = {LAM:g}, radius {RADIUS:g}, {SUBSETS} subsets of each set, {ITERATIONS} iterations "
-        "from labels of k-means. A rise counts if beyond rounding. Settled is the iteration from "
-        "which on the objective is within 1/1000 of its lowest value; where fits still fall, it "
-        "would be later with more iterations."
+        f"The fits have λ = {LAM:g}, radius {RADIUS:g}, {SUBSETS} subsets of each set, and "
+        f"{ITERATIONS} iterations from labels of k-means. A rise counts if it is larger than "
+        "rounding. A fit has settled at the iteration from which the objective is within 1/1000 of "
+        "its lowest value. For fits that still fall, it would be later with more iterations."
     )
     columns = ["set", "N", "rules", "fits with a rise", "settled, mean and most"]
     title = "Claim: the objective falls at every step, and settles within about 100 iterations"

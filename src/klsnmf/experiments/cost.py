@@ -110,10 +110,10 @@ def claim(costs: Sequence[Cost]) -> Claim:
         lines.append([grows, f"{sizes[0]}, {sizes[-1]}", *cells])
     return Claim(
         "Claim: an iteration costs O(n²p + n²k)",
-        f"Here the time of an iteration grows with {', '.join(told)}; n²k would be 2, 1 and 0. The "
-        "kernel matrix is computed once, before the first iteration: n²p is paid once and not in "
-        "each. Exponents are slopes of lines through the logarithms; small matrices do not fill "
-        "the processor, which makes them smaller.",
+        f"Here the time of an iteration grows with {', '.join(told)}. For n²k these would be 2, 1 "
+        "and 0. The kernel matrix is computed once, before the first iteration, so n²p is paid "
+        "once and not in each iteration. Exponents are slopes of lines through the logarithms. "
+        "Small matrices do not use the whole processor, which makes the exponents smaller.",
         ["what grows", "from, to", "an iteration, ms", "exponent", "before, ms", "exponent"],
         lines,
     )

@@ -13,6 +13,7 @@ import sklearn
 
 from ..core.tables import as_csv, head, line
 from ..core.version import __version__
+from ..core.words import wrapped
 from ..core.writing import write_whole
 from . import claims, convergence, cost, tables
 from .protocol import GRIDS, QUICK, TABLES, Table
@@ -81,6 +82,7 @@ def write_pages(
     texts["times.csv"] = _times(rows)
     texts["README.md"] = _readme(chosen, rows)
     for name, text in texts.items():
+        text = wrapped(text) if name.endswith(".md") else text
         write_whole(folder / name, text.encode())
     written = [folder / name for name in texts]
     if figures:
@@ -126,8 +128,8 @@ def _readme(chosen: Tables, rows: Rows) -> str:
     text = [
         "# Results of `klsnmf reproduce`",
         "",
-        "Rows, one a fit, and the tables, figures and claims made of them. The same command, "
-        "with the data sets in the folder that `KLSNMF_DATA` names, makes what is missing:",
+        "This folder has the rows, one per fit, and the tables, figures and claims made from "
+        "them. To make what is missing, set `KLSNMF_DATA` to the folder of the data sets and run",
         "",
         f"    klsnmf reproduce {' '.join([*asked, '--out'])} THIS_FOLDER",
         "",

@@ -34,6 +34,9 @@ class ForeignRowsError(RuntimeError):
     """Rows that another version or protocol made."""
 
 
+#: Earlier versions whose rows may stand beside today's: what they depend on is in the protocol.
+_SAME_EXPERIMENTS = ("0.1.0",)
+
 #: A dataclass of text, whole numbers and floats, with the version of the package that made it and
 #: the fingerprint (``protocol``) of all else that it depends on.
 Kind = TypeVar("Kind", bound="DataclassInstance")
@@ -62,17 +65,18 @@ def read_rows(path: Path, kind: type[Kind], protocols: str | Mapping[str, str]) 
             raise ValueError("it is empty")
     except (KeyError, TypeError, ValueError, EOFError, OSError, zlib.error) as error:
         raise ForeignRowsError(
-            f"{path} does not hold rows of this program ({error}). Move it away, or choose "
-            "another folder with --out."
+            f"{path} does not contain rows of klsnmf ({error}). Move it away, or choose another "
+            "folder with --out."
         ) from error
     for row in rows:
         method = getattr(row, "method", "this kind")
         protocol = protocols if isinstance(protocols, str) else protocols.get(method)
-        if (row.version, row.protocol) != (__version__, protocol):
+        if row.version not in (__version__, *_SAME_EXPERIMENTS) or row.protocol != protocol:
             raise ForeignRowsError(
-                f"{path} has rows of {method} of version {row.version} and protocol "
-                f"{row.protocol}; now version {__version__} and protocol {protocol} are asked for. "
-                "They are not mixed: move the file away, or choose another folder with --out."
+                f"{path} has rows of {method} that were made by version {row.version} with "
+                f"protocol {row.protocol}. This is version {__version__} with protocol {protocol}, "
+                "and the two are not mixed. Move the file away, or choose another folder with "
+                "--out."
             )
     return rows
 

@@ -95,10 +95,10 @@ def as_markdown(table: Table, found: Results) -> str:
         f"# {table.title}: {table.dataset}",
         "",
         f"Percent: mean ± standard deviation over {table.subsets} random subsets of N classes"
-        f"{brackets}. The best of the paper's six methods is bold, and the best of all columns. "
-        'Settings are chosen with the labels, for each N the best mean accuracy, but for "KLS-NMF, '
-        'no labels", KMeans and SpectralClustering, which see no label. An empty cell has not been '
-        "run.",
+        f"{brackets}. The best of the paper's six methods is bold, and so is the best of all "
+        "columns. For each N, the settings with the best mean accuracy are chosen with the labels. "
+        '"KLS-NMF, no labels", KMeans and SpectralClustering see no label. An empty cell has not '
+        "been run.",
     ]
     for metric in METRICS:
         text += ["", f"## {TITLES[metric]}", "", *head("N", *columns)]
@@ -113,7 +113,7 @@ def _differences(found: Results, columns: Sequence[str]) -> list[str]:
     text = [
         "## Differences, subset by subset",
         "",
-        "In points, with the 95 % interval of the mean over all subsets of all N that both have. "
+        "In points, with the 95 % interval of the mean over all subsets that both columns have. "
         "Subsets share classes, so the intervals are somewhat too narrow.",
         "",
         *head("", *(f"{one}: {TITLES[metric]}" for one, metric in pairs)),

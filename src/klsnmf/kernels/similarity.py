@@ -44,6 +44,11 @@ class Similarity(Protocol):
         """Steps of diffusion; None without."""
         return None
 
+    @property
+    def samples(self) -> Matrix | None:
+        """The samples x, as far as they are held."""
+        return None
+
     @abstractmethod
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """k(y, x) for new samples y and all x, and k(y, y).
@@ -87,6 +92,10 @@ class FittedKernel(Similarity):
     n_neighbors: int | None  # how many are kept, None for all
     reach: Array  # (n,), the squared distance of each sample to the last neighbour it keeps
     width: Any = None
+
+    @property
+    def samples(self) -> Matrix:
+        return self.X
 
     @property
     def form(self) -> Kernel:
@@ -170,6 +179,10 @@ class LinkedKernel(Similarity):
     links: Links
 
     @property
+    def samples(self) -> Matrix | None:
+        return self.base.samples
+
+    @property
     def width(self) -> Any:
         return self.base.width
 
@@ -191,6 +204,10 @@ class DiffusedKernel(Similarity):
 
     base: Similarity
     diffusion: Steps
+
+    @property
+    def samples(self) -> Matrix | None:
+        return self.base.samples
 
     @property
     def width(self) -> Any:
@@ -232,6 +249,10 @@ class LiftedKernel(Similarity):
     mean: Array  # (p,), zero for a sparse X, which stays sparse so
     height: float
 
+    @property
+    def samples(self) -> Matrix:
+        return self.X
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         Y = self.centred(Y)
         k = Y @ self.centred(self.X).T
@@ -258,6 +279,10 @@ class MixedKernel(Similarity):
 
     parts: Sequence[Similarity]
     weights: Sequence[float]
+
+    @property
+    def samples(self) -> Matrix | None:
+        return self.parts[0].samples
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         return self._total([part.rows(Y) for part in self.parts])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from . import plots
+from .inline import Page
 from .page import write
 from .run import Run
 
-__all__ = ["Run", "write"]
+__all__ = ["Page", "Run", "plots", "write"]

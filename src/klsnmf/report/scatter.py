@@ -33,7 +33,7 @@ _EDGE = 22
 _CROWD = 0.25
 
 #: Numbers of more clusters than this would hide the points; buttons and the table have them.
-_NUMBERED = 40
+NUMBERED = 40
 
 _COMPONENTS = 30
 _ITERATIONS = 500
@@ -73,7 +73,7 @@ class Map(NamedTuple):
 def scatter(run: Run, most: int, budget: int) -> Map:
     """A map of about ``most`` samples; their pictures take about ``budget`` characters."""
     which = sample(run, most)
-    positions, kind, source = plane(run, which)
+    positions, kind, source, _ = plane(run, which)
     low = positions.min(axis=0)
     extent = positions.max(axis=0) - low
     # One scale for both directions, and no more paper than is needed.
@@ -93,7 +93,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     pictures = None
     if run.image_shape is not None:
         pictures = sheet(run.darkroom.develop(run.rows(which)), budget)
-    numbered = len(groups) <= _NUMBERED
+    numbered = len(groups) <= NUMBERED
     return Map(groups, which, kind, source, SIDE, height, pictures, numbered)
 
 
@@ -123,6 +123,7 @@ class Plane(NamedTuple):
     positions: Array  # (m, 2)
     kind: str  # what the plane is, in words
     source: str  # what it is drawn from, in words
+    features: bool = False  # whether its axes are features
 
 
 def plane(run: Run, which: Labels) -> Plane:
@@ -130,7 +131,7 @@ def plane(run: Run, which: Labels) -> Plane:
     rows = _seen(run, which)
     source = _source(run, rows)
     if not run.kernel_only and not _unit_rows(run) and run.X.shape[1] == 2:
-        return Plane(run.rows(which), "the two features", source)
+        return Plane(run.rows(which), "the two features", source, features=True)
     Z = _components(run, rows)
     if len(Z) < _FEWEST or Z.shape[1] < 3:
         flat = np.zeros((len(Z), 2))
