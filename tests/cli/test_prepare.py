@@ -319,6 +319,14 @@ def test_counts_beside_measurements():
     assert table.messages[1].startswith("'age', 'mass': no counts, scaled to mean 0")
 
 
+def test_new_counts_are_brought_to_the_depth_of_the_old():
+    X, names = counts(), [f"g{j}" for j in range(30)]
+    table, steps = looked_at(X, names)
+    new = Table("new", 7 * X[:5], Counted(5), features=names)
+    np.testing.assert_allclose(steps.apply(new).X, table.X[:5])
+    assert steps.steps[0].depth == np.median(X.sum(axis=1))
+
+
 def test_sparse_counts_with_names():
     X = counts()
     names = [f"g{j}" for j in range(30)]

@@ -86,6 +86,11 @@ def log_counts(X: Matrix, depth: float) -> Matrix:  # (n, p)
     return found
 
 
+def _at(X: Matrix, which: Array) -> Matrix:  # (n, p), (q,) -> (n, q)
+    """The columns at these places, in order; no copy is made of all."""
+    return X if len(which) == X.shape[1] else X[:, which]
+
+
 def row_sums(X: Matrix) -> Array:  # (n, p) -> (n,)
     """What the known numbers of each sample add up to."""
     if sparse.issparse(X):
@@ -106,8 +111,7 @@ class LogCounts(Step):
         return "log" if self.depth == _USUAL_DEPTH else "log-median"
 
     def apply(self, table: Table) -> Table:
-        whole = len(self.which) == table.X.shape[1]
-        counts = table.X if whole else table.X[:, self.which]
+        whole, counts = len(self.which) == table.X.shape[1], _at(table.X, self.which)
         values = counts.data if sparse.issparse(counts) else counts
         if np.fmin.reduce(values, axis=None, initial=0) < 0:
             raise InputError(
@@ -147,7 +151,7 @@ def fit_log(table: Table, which: Array | None = None, *, median: bool = False) -
 
 def median_depth(table: Table, which: Array) -> float:
     """The median of what columns add up to, over samples that have any."""
-    sums = row_sums(table.X[:, which])
+    sums = row_sums(_at(table.X, which))
     return float(np.median(sums[sums > 0])) if (sums > 0).any() else _USUAL_DEPTH
 
 
