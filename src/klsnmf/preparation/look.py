@@ -139,11 +139,11 @@ def uneven(table: Table) -> str | None:
     if ratio <= _UNEVEN:
         return None
     alone = _ALONE * np.square(spread / spread[most]).sum() < 1
-    outcome = "and decides nearly alone" if alone else "which hardly counts beside it"
+    outcome = "this one decides almost alone" if alone else "the widest dominate"
     return (
-        f"{short(table.features[most])} varies {float(f'{ratio:.2g}'):.0f} times as much as "
-        f"{short(table.features[least])}, {outcome}. If the columns have different units, use "
-        "--scale standard."
+        f"Columns have very different spreads ({short(table.features[most])} has "
+        f"{float(f'{ratio:.2g}'):.0f} times that of {short(table.features[least])}), so {outcome}. "
+        "If the columns have different units, use --scale standard."
     )
 
 

@@ -26,7 +26,7 @@ def walk_score(X: Any, labels: Any) -> float:
 
     A walk goes from neighbour to neighbour in X. Clusters score well if the walk stays in them for
     long, and if they explain the directions in which it is slow: the score is the one that
-    ``n_clusters="auto"`` goes by (see :doc:`levels`). A number below 0 says that cuts of a single
+    ``n_clusters="auto"`` goes by (see :doc:`/levels`). A number below 0 says that cuts of a single
     piece would explain more. All samples in one cluster score 0, and so does each in its own.
 
     Scores of different X say nothing about each other, and a few dozen samples say little. For
