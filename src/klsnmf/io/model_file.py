@@ -29,7 +29,14 @@ from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged
+from ..estimators.notes import (
+    Collapsed,
+    FewerClusters,
+    InDoubt,
+    MoreThanFeatures,
+    NotClear,
+    NotConverged,
+)
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
@@ -105,9 +112,10 @@ def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
 def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
     wanted = "the model.npz that klsnmf cluster wrote"
     if isinstance(reason, UnsafeFileError):
-        return ModelError(f"{reason} It is no model of klsnmf: give {wanted}.")
+        return ModelError(f"{reason} It is not a model of klsnmf: give {wanted}.")
     return ModelError(
-        f"{path} is no model that this klsnmf reads ({reason}). Give {wanted}, or make it again."
+        f"{path} is not a model that this version of klsnmf can read ({reason}). Give {wanted}, "
+        "or make it again."
     )
 
 
@@ -147,7 +155,8 @@ _ARCHIVE = _ModelArchive(
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
     *(texts.WeighWords,),
-    *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
+    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt),
+    *(Doubts, Trouble),
 )
 
 

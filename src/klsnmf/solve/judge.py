@@ -12,7 +12,7 @@ from ..core.arrays import to_host
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
-from ..kernels.count import by_chance, scores
+from ..kernels.count import by_chance, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
 from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
 
@@ -26,7 +26,7 @@ def walk_score(X: Any, labels: Any) -> float:
 
     A walk goes from neighbour to neighbour in X. Clusters score well if the walk stays in them for
     long, and if they explain the directions in which it is slow: the score is the one that
-    ``n_clusters="auto"`` goes by (see :doc:`levels`). A number below 0 says that cuts of a single
+    ``n_clusters="auto"`` goes by (see :doc:`/levels`). A number below 0 says that cuts of a single
     piece would explain more. All samples in one cluster score 0, and so does each in its own.
 
     Scores of different X say nothing about each other, and a few dozen samples say little. For
@@ -86,7 +86,8 @@ def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
     if explained <= chance[0]:
         return float(explained - chance[0])
     time = persistence_of(slow.values, n)[numbers - 1]
-    return float(scores(time, np.array([explained]), chance, numbers)[0])
+    evenness = np.array([evenness_of(np.bincount(labels))])
+    return float(scores(time, np.array([explained]), chance, evenness, numbers)[0])
 
 
 def _without_gaps(X: Matrix) -> Matrix:
