@@ -12,9 +12,11 @@ import anndata
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 import klsnmf.scanpy
+from klsnmf.metrics import accuracy
 
 rng = np.random.default_rng(0)
 sizes = [300, 240, 160, 100, 60, 40]
@@ -23,13 +25,20 @@ means = rng.gamma(0.5, 2.0, (6, 500))  # of each gene in each kind
 depth = rng.lognormal(0, 0.4, (sum(sizes), 1))  # cells are caught more or less completely
 counts = rng.poisson(depth * np.repeat(means, sizes, axis=0))
 
-known = pd.DataFrame({"kind": kinds}, index=[f"cell {i}" for i in range(len(kinds))])
-adata = anndata.AnnData(counts.astype(np.float32), obs=known)
+cells = pd.DataFrame({"kind": kinds}, index=[f"cell {i}" for i in range(len(kinds))])
+adata = anndata.AnnData(counts.astype(np.float32), obs=cells)
 adata.X = np.log1p(adata.X / adata.X.sum(axis=1, keepdims=True) * 1e4)  # scanpy.pp.log1p
 adata.obsm["X_pca"] = PCA(20, random_state=0).fit_transform(adata.X)  # scanpy.pp.pca
 
 model = klsnmf.scanpy.cluster(adata)
 print(pd.crosstab(adata.obs["kind"], adata.obs["klsnmf"]))
+
+# %%
+# KMeans has to be told the number of clusters. On kinds as clear as these it does as well.
+
+known = np.unique(kinds, return_inverse=True)[1]
+plain = KMeans(6, n_init=10, random_state=0).fit_predict(adata.obsm["X_pca"])
+print(f"accuracy: klsnmf {accuracy(known, model.labels_):.3f}, KMeans {accuracy(known, plain):.3f}")
 
 # %%
 # The clusters are a categorical column, as scanpy's own tools write them, so that its plots and
