@@ -858,7 +858,13 @@ FAULTS = [
         "number of clusters: what cuts of a piece explain does not count",
         "np.clip((explained - chance) / (1 - chance), 0, 1)",
         "np.clip(explained, 0, 1)",
-        "test_the_score_is_persistence_clarity_and_number",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
+    ),
+    Fault(
+        "number of clusters: specks count as clusters",
+        "clarity(explained, chance) ** 2 * evenness",
+        "clarity(explained, chance) ** 2",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
     ),
     Fault(
         "number of clusters: a rival does not matter",
@@ -1263,8 +1269,8 @@ FAULTS = [
     # --------------------------------------------------------- what commands tell, and keep
     Fault(
         "progress: the time left is told at the speed of another machine",
-        "speed = (self.taken + _BASIS) / (self.expected + _BASIS)",
-        "speed = 1.0",
+        "return (taken + _PRIOR) / (expected + _PRIOR)",
+        "return 1.0",
         "test_the_time_left_is_that_of_all_parts_at_the_speed_of_this_machine",
     ),
     Fault(
