@@ -56,7 +56,7 @@ class _Outcome:
     "--seeds",
     type=click.IntRange(1, 100),
     default=3,
-    help="How often each method starts anew.",
+    help="From how many seeds each method is run.",
 )
 @options.max_iter
 @options.quiet("Show no progress and no notes, only errors and the result.")

@@ -44,7 +44,7 @@ _LARGEST_ALPHA = 1e50
 
 
 class Weighable(Factorization):
-    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighed."""
+    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighted."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -143,7 +143,7 @@ class WNMF(Alternated, Weighable):
     verdict_ : str
         The same in a sentence.
     notes_ : tuple of records
-        What the user should know of the fit, as in the warnings: see
+        What you should know about the fit, as in the warnings: see
         :mod:`klsnmf.estimators.notes`.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 

@@ -81,7 +81,7 @@ def _read_header(file: IO[bytes], path: Path) -> _Header:
     symmetries = ("general", "symmetric", "skew-symmetric")
     known = form in ("coordinate", "array") and symmetry in symmetries
     if not known or (form == "array" and field == "pattern"):
-        raise UnsafeFileError(f"{path} is of a kind that is not known: {form} {symmetry}.")
+        raise UnsafeFileError(f"{path} has an unsupported format: {form} {symmetry}.")
     line = file.readline(_LONGEST_LINE)
     while line and (line.startswith(b"%") or not line.strip()):
         line = file.readline(_LONGEST_LINE)

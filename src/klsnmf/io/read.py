@@ -60,7 +60,7 @@ def read(path: Path, choice: Choice) -> Table:
     elif ending(path) not in READERS:
         sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
-            f"{path} is of a kind that is not known. {sheet}Give a folder, or a file "
+            f"{path} has an unsupported file type. {sheet}Give a folder, or a file "
             f"that ends in {', '.join(READERS)}."
         )
     elif not path.is_file():

@@ -136,16 +136,16 @@ def uneven(table: Table) -> str | None:
     if ratio <= _UNEVEN:
         return None
     alone = _ALONE * np.square(spread / spread[most]).sum() < 1
-    outcome = "and decides nearly alone" if alone else "which hardly counts beside it"
+    outcome = "it decides nearly alone" if alone else "the widest columns dominate"
     return (
-        f"{short(table.features[most])} varies {float(f'{ratio:.2g}'):.0f} times as much as "
-        f"{short(table.features[least])}, {outcome}. If the columns have different units, use "
-        "--scale standard."
+        f"The columns have very different spreads ({short(table.features[most])} has "
+        f"{float(f'{ratio:.2g}'):.0f} times that of {short(table.features[least])}), so {outcome}. "
+        "If the columns have different units, use --scale standard."
     )
 
 
 def spread_of(column: Array) -> float:  # (n,)
-    """The standard deviation of what is known, 0 if that is constant but for rounding."""
+    """The standard deviation of what is known, 0 if that is constant up to rounding."""
     known = column[np.isfinite(column)]
     largest = np.abs(known).max(initial=0)
     if largest == 0:

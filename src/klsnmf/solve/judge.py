@@ -26,7 +26,7 @@ def walk_score(X: Any, labels: Any) -> float:
 
     A walk goes from neighbour to neighbour in X. Clusters score well if the walk stays in them for
     long, and if they explain the directions in which it is slow: the score is the one that
-    ``n_clusters="auto"`` goes by (see :doc:`levels`). A number below 0 says that cuts of a single
+    ``n_clusters="auto"`` goes by (see :doc:`/levels`). A number below 0 says that cuts of a single
     piece would explain more. All samples in one cluster score 0, and so does each in its own.
 
     Scores of different X say nothing about each other, and a few dozen samples say little. For
@@ -59,7 +59,7 @@ def walk_score(X: Any, labels: Any) -> float:
     labels = np.asarray(to_host(labels))
     if labels.shape != (X.shape[0],):
         raise ValueError(
-            f"labels has shape {labels.shape}; it must be ({X.shape[0]},), one a sample of X."
+            f"labels has shape {labels.shape}; it must be ({X.shape[0]},), one per sample of X."
         )
     if X.shape[0] < 2:
         return 0.0
