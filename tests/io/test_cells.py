@@ -70,7 +70,9 @@ def test_layers_and_embeddings():
     np.testing.assert_array_equal(found.X.toarray(), 2 * X)
     found = read(PATH, Choice(sheets=["X_pca"]))
     np.testing.assert_array_equal(found.X, X[:, :2] - 1)
-    assert found.features == ["X_pca 1", "X_pca 2"]
+    assert found.features is None
+    with pytest.raises(InputError, match="obsm/X_pca has no names of columns"):
+        read(PATH, Choice(sheets=["X_pca"], columns=["MT-*"]))
     with pytest.raises(InputError, match=r"no matrix 'pca'.*--sheet: 'X', 'counts', 'X_pca'\."):
         read(PATH, Choice(sheets=["pca"]))
     data.raw = data

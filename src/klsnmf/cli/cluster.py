@@ -37,6 +37,7 @@ class _Asked:
     max_iter: int | None
     folder: Path
     levels: bool = False
+    join: bool = False
 
     @property
     def command(self) -> str:
@@ -53,11 +54,13 @@ class _Asked:
         given += [("--prepare", steps.prepare if steps.prepare != "auto" else None)]
         given += [("--scale", steps.scale)]
         given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
+        given += [("--text-column", wanted.text_column)]
         given += [("--sheet", name) for name in wanted.sheets]
         for name, value in given:
             words += _option(name, value) if value else []
         words += ["--skip-broken"] if wanted.skip_broken else []
         words += ["--levels"] if self.levels else []
+        words += ["--join"] if self.join else []
         words += _option("--out", _path_word(self.folder))
         return shlex.join(["klsnmf", "cluster", *words])
 
@@ -88,6 +91,11 @@ def _option(name: str, value: object) -> list[str]:
     is_flag=True,
     help="Write the clusters of every level that -k auto finds, a column for each.",
 )
+@click.option(
+    "--join",
+    is_flag=True,
+    help="Write the table of DATA too, with the cluster beside each row.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0)
 @click.option(
     "--out",
@@ -106,6 +114,7 @@ def cluster(
     max_iter: int | None,
     checkpoint: Path | None,
     levels: bool,
+    join: bool,
     seed: int,
     out: Path | None,
     force: bool,
@@ -132,7 +141,7 @@ def cluster(
     from .working import elapsed, working
 
     folder = out or _default_folder(source)
-    asked = _Asked(source, k, method, seed, max_iter, folder, levels)
+    asked = _Asked(source, k, method, seed, max_iter, folder, levels, join)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
     before = earlier(folder)
@@ -144,6 +153,7 @@ def cluster(
         from .samples import prepared, read
 
         table = read(source)
+        joined = _joined(source) if join else None
         with result_folder(folder) as aside:
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
@@ -162,7 +172,10 @@ def cluster(
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
-                    write_labels(file, table.ids, *found_labels, fitted.levels if levels else None)
+                    more_columns = fitted.levels if levels else None, summary["words"]
+                    write_labels(file, table.ids, *found_labels, *more_columns)
+                if joined is not None:
+                    _write_joined(source, table, aside / joined, *found_labels, summary["words"])
                 notes += _write_model(fitted.estimator, aside, asked, table, preparation)
                 found, failure = _write_report(table, fitted, strength, asked, notes, aside)
                 told = [*notes, *table.warnings, *fitted.told, *found]
@@ -232,11 +245,35 @@ def _default_folder(source: options.Source) -> Path:
     return Path(f"{name}-clusters")
 
 
+def _joined(source: options.Source) -> str:
+    """The name of the file for --join; an error if there is no table to join with."""
+    from ..io.join import joined_name
+    from ..io.read import files_of
+
+    if source.data is None:
+        raise click.UsageError("--join is for files of tables. Leave it out with --dataset.")
+    return joined_name(files_of([source.data, *source.more]))
+
+
+def _write_joined(
+    source: options.Source, table: Table, path: Path, labels: Any, strength: Any, words: Any
+) -> None:
+    from ..io.join import write
+    from ..io.read import files_of
+
+    columns = {"cluster": labels.tolist(), "strength": [round(s, 4) for s in strength.tolist()]}
+    if words:
+        columns["words"] = [" ".join(words[label]) for label in labels]
+    parts = [] if source.data is None else [source.data, *source.more]
+    write(files_of(parts), source.wanted, table, columns, path)
+
+
 def _write_model(
     estimator: Any, folder: Path, asked: _Asked, table: Table, preparation: Preparation
 ) -> list[str]:
     """The model, where it would be of use; else why there is none."""
     from ..io.model_file import can_save, save
+    from .samples import words_of
 
     if not can_save(estimator):
         return [f"There is no model.npz: {asked.method} cannot place new samples."]
@@ -248,6 +285,7 @@ def _write_model(
         id_column=asked.source.wanted.id_column,
         image_shape=None if table.image_shape is None else list(table.image_shape),
         preparation=preparation,
+        words=words_of(table, estimator.labels_),
     )
     return []
 
@@ -300,7 +338,7 @@ def _summary(
     from ..core.version import __version__
     from .fits import facts
     from .results import MADE_BY
-    from .samples import scores_of, size_of
+    from .samples import scores_of, size_of, words_of
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
@@ -319,6 +357,7 @@ def _summary(
         "levels": fitted.level_facts,
         "sizes": sizes.tolist(),
         "strengths": [round(float(median), 4) for median in medians],
+        "words": words_of(table, labels),
         "scores": scores_of(table, labels),
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
         "ended": getattr(fitted.estimator, "verdict_", None),
@@ -337,8 +376,11 @@ def _show(summary: dict[str, Any], table: Table) -> None:
     from .samples import columns_used
 
     strengths = [f"{strength:.2f}" for strength in summary["strengths"]]
-    clusters = list(zip(count(), summary["sizes"], strengths, strict=False))
-    show_table(["cluster", "samples", "median strength"], clusters)
+    columns: list[Sequence[object]] = [summary["sizes"], strengths]
+    if words := summary["words"]:
+        columns.append([printable(" ".join(some)) for some in words])
+    header = ["cluster", "samples", "median strength", *(["words"] if words else [])]
+    show_table(header, list(zip(count(), *columns, strict=False)))
     if scores := summary["scores"]:
         show_table(["score", "value"], [(name, f"{scores[name]:.3f}") for name in scores])
     if used := columns_used(table):

@@ -106,6 +106,11 @@ sheets = click.option(
     help="The sheet of a workbook; several are put below each other. Of an .h5ad file, the layer "
     "or embedding, such as X_pca. [default: the first sheet; X]",
 )
+text_column = click.option(
+    "--text-column",
+    metavar="NAME",
+    help="A column of text to cluster by, in place of numbers: by the words of each text.",
+)
 
 
 def quiet(text: str) -> Callable[..., Any]:
@@ -163,13 +168,14 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         _require_one(data, dataset)
         first, *more = data or (None,)
         of_choice = ("columns", "id_column", "label_column", "skip_broken", "exclude", "encode")
-        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets")))
+        wanted = choice(*(others.pop(name) for name in (*of_choice, "sheets", "text_column")))
         steps = Steps(*(others.pop(field.name) for field in fields(Steps)))
         return command(source=Source(first, dataset, wanted, steps, tuple(more)), **others)
 
     for decorate in (
         skip_broken,
         sheets,
+        text_column,
         click.option(
             "--scale",
             type=click.Choice(["none", "standard", "log"]),
@@ -242,6 +248,7 @@ def choice(
     exclude: Sequence[str] = (),
     encode: Sequence[str] = (),
     sheets: Sequence[str] = (),
+    text_column: str | None = None,
 ) -> Choice:
     """What the options say about columns, sheets and images."""
     from ..io.table import Choice, split_names
@@ -250,6 +257,10 @@ def choice(
         tuple(text for text in texts if split_names(text)) for texts in (given, exclude, encode)
     )
     columns, left_out, words = asked
+    if text_column is not None and (columns or words):
+        raise click.UsageError(
+            "--text-column takes text in place of numbers. Leave out --columns and --encode."
+        )
     return Choice(
         columns=columns or None,
         exclude=left_out,
@@ -257,5 +268,6 @@ def choice(
         id_column=id_column,
         label_column=label_column,
         sheets=tuple(sheets),
+        text_column=text_column,
         skip_broken=skip_broken,
     )

@@ -32,6 +32,7 @@ _ARRAYS = (".npz", ".mat")
 @options.id_column("The column with names of samples. [default: that of the model]")
 @options.skip_broken
 @options.sheets
+@options.text_column
 @click.option("--out", type=options.PATH, help="A .csv file. [default: print]")
 @click.option("--force", is_flag=True, help="Replace the file.")
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -43,6 +44,7 @@ def predict(
     id_column: str | None,
     skip_broken: bool,
     sheets: Sequence[str],
+    text_column: str | None,
     out: Path | None,
     force: bool,
     quiet: bool,
@@ -64,7 +66,9 @@ def predict(
         display.title(f"Reading {model}")
         estimator, about = _load(model)
         display.title(f"Reading {data}")
-        given = options.choice(columns, id_column, None, skip_broken, sheets=sheets)
+        given = options.choice(
+            columns, id_column, None, skip_broken, sheets=sheets, text_column=text_column
+        )
         table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
@@ -73,7 +77,7 @@ def predict(
     if not quiet:
         show_notes([*table.messages, *_strangers(strengths)])
     text = io.StringIO()
-    write_labels(text, table.ids, labels, strengths)
+    write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
@@ -83,6 +87,18 @@ def predict(
         show_lines(text.getvalue())
     elif not quiet:
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
+
+
+def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
+    """The words of each cluster of texts, as a model has them; None if it has none."""
+    words = about.get("words")
+    if not isinstance(words, list) or len(words) < k:
+        return None
+    return words if all(_are_words(some) for some in words) else None
+
+
+def _are_words(some: Any) -> bool:
+    return isinstance(some, list) and all(type(word) is str for word in some)
 
 
 def _strangers(strengths: Any) -> list[str]:  # (n,)
@@ -152,6 +168,11 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     exact = not given.columns and bool(features)
     words, ids = preparation.words, given.id_column or about.get("id_column")
     named = Choice(columns, words=words, id_column=ids, sheets=given.sheets, exact=exact)
+    if text := preparation.text_column:
+        column = given.text_column or text
+        named = Choice(id_column=ids, sheets=given.sheets, text_column=column)
+        if data.is_dir() and read.folder_kind(data) == "texts":
+            named = Choice()
     if images:
         named = Choice(image_shape=tuple(map(int, shape)), skip_broken=given.skip_broken)
     elif data.suffix.lower() in (".npy", ".mtx") or (features and data.suffix.lower() in _ARRAYS):

@@ -27,7 +27,8 @@ SUMMARY = "result.json"
 MADE_BY = "klsnmf cluster"
 
 #: What else a run may write; what an earlier one wrote and this one does not is removed.
-_RESULTS = ("labels.csv", "model.npz", "report.html")
+_JOINED = tuple(f"joined{kind}" for kind in (".csv", ".tsv", ".xlsx", ".parquet", ".h5ad"))
+_RESULTS = ("labels.csv", "model.npz", "report.html", *_JOINED)
 
 #: The longest summary that is read, in bytes: names of columns are the most of it.
 _LONGEST_SUMMARY = 2**26
@@ -281,14 +282,20 @@ def write_labels(
     labels: Any,
     strengths: Any,
     levels: Mapping[int, Any] | None = None,
-) -> None:  # (n,), (n,), (n,), each (n,)
-    """The table that people take on: id, cluster, strength; and the cluster at each level."""
+    words: Sequence[Sequence[str]] | None = None,
+) -> None:  # (n,), (n,), (n,), each (n,), (k,)
+    """The table that people take on: id, cluster, strength; the leading words of the cluster, if
+    texts were clustered; and the cluster at each level.
+    """
     writer = csv.writer(stream, lineterminator="\n")
     others = levels or {}
-    writer.writerow(["id", "cluster", "strength", *(f"level_{k}" for k in others)])
+    leading = None if words is None else [harmless(" ".join(some)) for some in words]
+    head = ["id", "cluster", "strength", *(["words"] if leading else [])]
+    writer.writerow([*head, *(f"level_{k}" for k in others)])
     each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
     for name, label, strength, *more in zip(ids, *each, strict=True):
-        writer.writerow([harmless(name), label, f"{strength:.4f}", *more])
+        told = [leading[label]] if leading else []
+        writer.writerow([harmless(name), label, f"{strength:.4f}", *told, *more])
 
 
 def require_new(path: Path, option: str, *, force: bool) -> None:

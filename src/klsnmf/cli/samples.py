@@ -21,6 +21,7 @@ from ..preparation.gaps import WAYS
 from ..preparation.look import uneven
 from ..preparation.plan import fitted
 from ..preparation.roles import remarks
+from ..preparation.texts import leading_words
 from .options import Source
 
 #: Columns named in a line.
@@ -68,16 +69,26 @@ def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Tabl
 def size_of(table: Table) -> dict[str, Any]:
     """How large it is and what its columns are, for results in JSON."""
     n, p = map(int, table.X.shape)
-    columns = None if table.features is None else list(table.features)
-    return {"n_samples": n, "n_features": p, "columns": columns}
+    words = table.features is None or table.text_column is not None
+    columns = None if words else list(table.features or ())
+    return {"n_samples": n, "n_features": p, "columns": columns, "text": table.text_column}
 
 
 def columns_used(table: Table) -> str | None:
     """The columns in a line, if they have names."""
     if table.features is None:
         return None
+    if table.text_column is not None:
+        return f"Clustered by {plural(table.X.shape[1], 'word')} of {table.text_column!r}."
     names = listed(table.features, _TOLD)
     return f"Clustered by {plural(len(table.features), 'column')}: {names}."
+
+
+def words_of(table: Table, labels: Any) -> list[list[str]] | None:
+    """The words that set each cluster of texts apart, if texts were clustered."""
+    if table.text_column is None or table.features is None or not sparse.issparse(table.X):
+        return None
+    return leading_words(table.X, table.features, labels)
 
 
 def scores_of(table: Table, labels: Any) -> dict[str, float] | None:

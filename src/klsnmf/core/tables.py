@@ -42,6 +42,17 @@ def harmless(name: str) -> str:
     return name
 
 
+def formula_free(cell: str) -> str:
+    """A cell as it was, but for an apostrophe where a spreadsheet would take it for a formula."""
+    if len(cell) < 2 or not _FORMULA.match(cell):
+        return cell
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 def _visible(character: str) -> str:
     """A space for a tab or the end of a line, a mark for other controls and broken text."""
     if unicodedata.category(character) not in ("Cc", "Cs"):

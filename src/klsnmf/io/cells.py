@@ -73,7 +73,7 @@ def table_of(
     if header is None:
         raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
     names, messages = [cell.strip() for cell in header], []
-    if _is_data(header, decimal_comma):
+    if is_data(header, decimal_comma):
         names, rows = list(Counted(len(header))), chain([(1, header)], rows)
         messages.append(
             f"{path} has no line of column names: its columns are called 1 to {len(header)}."
@@ -111,6 +111,7 @@ def table_of(
         messages=messages + left_out,
         lines=lines,
         words={names[place]: known_words(found) for place, found in words.items()},
+        text_column=choice.text_column,
     )
 
 
@@ -161,7 +162,7 @@ def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> 
     )
 
 
-def _is_data(row: list[str], decimal_comma: bool) -> bool:
+def is_data(row: Sequence[str], decimal_comma: bool) -> bool:
     """Whether the first line is a sample: numbers only, and not those that count columns."""
     if any(row == [str(i + start) for i in range(len(row))] for start in (0, 1)):
         return False

@@ -7,9 +7,8 @@ of the file are not followed, and what an array claims is compared with the size
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,11 +181,13 @@ def _read(store: Store, choice: Choice) -> Table:
             f"{path}, {place} has shape {X.shape}, and obs has {len(ids)} rows. {_AGAIN}"
         )
     features = _features(store, place, X.shape[1])
-    kept = column_places(
-        path, features, replace(choice, id_column=None, label_column=None, words=())
-    ).features
-    if len(kept) < len(features):
-        X, features = X[:, kept], [features[j] for j in kept]
+    if features is not None:
+        genes = Choice(columns=choice.columns, exclude=choice.exclude, exact=choice.exact)
+        kept = column_places(path, features, genes).features
+        if len(kept) < len(features):
+            X, features = X[:, kept], [features[j] for j in kept]
+    elif choice.columns or choice.exclude:
+        raise InputError(f"{path}, {place} has no names of columns. Leave out what names them.")
 
     def column(name: str) -> list[Any]:
         if name not in columns:
@@ -230,12 +231,54 @@ def _place(store: Store, asked: Sequence[str]) -> str:
     return places[name]
 
 
-def _features(store: Store, place: str, p: int) -> list[str]:
-    """The names of the columns of a matrix."""
-    group, _, name = place.rpartition("/")
+def _features(store: Store, place: str, p: int) -> list[str] | None:
+    """The names of the columns of a matrix; those of an embedding have none."""
+    group, _, _ = place.rpartition("/")
     if group == "obsm":
-        return [f"{name} {j + 1}" for j in range(p)]
+        return None
     _, names = store.frame("raw/var" if group == "raw" else "var")
     if len(names) != p:
         raise InputError(f"{store.path}, {place} has {p} columns, and var {len(names)}. {_AGAIN}")
     return names
+
+
+def add_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns into obs, in place of earlier ones of these names, as anndata would.
+
+    Whole numbers become categories, as other tools write clusters; None is missing.
+    """
+    import h5py
+
+    with h5py.File(path, "r+") as file:
+        obs = file["obs"]
+        for name, values in columns.items():
+            if name in obs:
+                del obs[name]
+            known = [value for value in values if value is not None]
+            if known and isinstance(known[0], int):
+                _write_categories(obs.create_group(name), values)
+            elif known and isinstance(known[0], float):
+                found = obs.create_dataset(name, data=[np.nan if v is None else v for v in values])
+                found.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+            else:
+                _write_texts(obs, name, ["" if value is None else value for value in values])
+        order = [name for name in obs.attrs.get("column-order", ()) if name not in columns]
+        obs.attrs["column-order"] = np.array([*order, *columns], dtype=h5py.string_dtype())
+
+
+def _write_categories(group: Any, values: Sequence[int | None]) -> None:
+    names = sorted({value for value in values if value is not None})
+    place: dict[int | None, int] = {None: -1}
+    place |= {name: j for j, name in enumerate(names)}
+    group.attrs.update({"encoding-type": "categorical", "encoding-version": "0.2.0"})
+    group.attrs["ordered"] = False
+    codes = group.create_dataset("codes", data=np.array([place[v] for v in values], np.int32))
+    codes.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+    _write_texts(group, "categories", [str(name) for name in names])
+
+
+def _write_texts(group: Any, name: str, texts: Sequence[str]) -> None:
+    import h5py
+
+    found = group.create_dataset(name, data=list(texts), dtype=h5py.string_dtype())
+    found.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})

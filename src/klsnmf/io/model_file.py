@@ -39,7 +39,7 @@ from ..kernels.levels import Level, Profile
 from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
-from ..preparation import base, categories, gaps, numbers
+from ..preparation import base, categories, gaps, numbers, texts
 from ..solve.solution import Doubts, Trouble
 from . import model_checks
 from .errors import ModelError as ModelError
@@ -146,6 +146,7 @@ _ARCHIVE = _ModelArchive(
     *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
+    *(texts.WeighWords,),
     *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
 )
 

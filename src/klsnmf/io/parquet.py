@@ -105,4 +105,5 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         target=None if places.labels is None else classes(words(places.labels)),
         messages=[text_left_out(others)] if others else [],
         words={names[place]: known_words(words(place)) for place in places.words},
+        text_column=choice.text_column,
     )

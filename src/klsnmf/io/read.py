@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..core.files import UnsafeFileError, ending
 from ..core.words import plural
-from . import arrays, csv, h5ad, images, parquet, stdin, xlsx
+from . import arrays, csv, h5ad, images, parquet, stdin, texts, xlsx
 from .errors import STANDARD_INPUT, InputError, require_exists
 from .folders import find, most_files
 from .parts import stacked
@@ -35,7 +35,7 @@ READERS: dict[str, Callable[[Path, Choice], Table]] = {
 _PARTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npy")
 
 #: What a folder may hold, and how the names of such files end.
-_KINDS = {"images": images.SUFFIXES, "parts": _PARTS}
+_KINDS = {"images": images.SUFFIXES, "texts": texts.SUFFIXES, "parts": _PARTS}
 
 #: Files of spreadsheets, which can save what is read here.
 _SPREADSHEETS = (".xls", ".ods", ".numbers")
@@ -77,13 +77,27 @@ def read(path: Path, choice: Choice) -> Table:
         raise InputError(
             f"{path} could not be read: {error.strerror or error}. Check that you may read it."
         ) from error
+    if choice.text_column is not None and table.text_column is None:
+        raise InputError(
+            f"{path} has no columns of text, so that --text-column has no meaning for it. Leave it "
+            "out, or give a table."
+        )
     if not len(table.ids):
         raise InputError(f"{path} holds no samples. Give a file with at least one row of data.")
     return table
 
 
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files of tables at these paths: a folder of parts stands for its files."""
+    found: list[Path] = []
+    for path in paths:
+        parts = path.is_dir() and folder_kind(path) == "parts"
+        found += [path / name for name in find(path, _PARTS).names] if parts else [path]
+    return found
+
+
 def folder_kind(path: Path) -> str:
-    """What most files of a folder are: images, or parts of a table."""
+    """What most files of a folder are: images, texts, or parts of a table."""
     return most_files(path, _KINDS) or "images"
 
 
@@ -96,4 +110,4 @@ def _read_parts(path: Path, choice: Choice) -> Table:
 
 
 #: How folders are read, by what most of their files are.
-_FOLDERS = {"images": images.read, "parts": _read_parts}
+_FOLDERS = {"images": images.read, "texts": texts.read, "parts": _read_parts}

@@ -32,6 +32,7 @@ class Choice:
         between; None for all with numbers
     exclude : columns to leave out, in the same way
     words : columns to read as words, in the same way: categories
+    text_column : a column of text to cluster by, in place of numbers
     id_column, label_column : columns with the names and the known classes of the samples
     image_shape : the shape to bring images to; None to find one
     sheets : sheets of a workbook, one below the other; of cells, the matrix to read
@@ -42,6 +43,7 @@ class Choice:
     columns: Sequence[str] | None = None
     exclude: Sequence[str] = ()
     words: Sequence[str] = ()
+    text_column: str | None = None
     id_column: str | None = None
     label_column: str | None = None
     image_shape: tuple[int, ...] | None = None
@@ -67,6 +69,7 @@ class Table:
     lines : (n,) the line of a text file that each sample stands on
     parts : (n,) the file or sheet that each sample is from, if there are several
     words : columns of words by name, each (n,), None where a word is missing
+    text_column : that one of words that holds text to cluster by, if there is one
     rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
     """
 
@@ -81,6 +84,7 @@ class Table:
     lines: Sequence[int] | None = None
     parts: Sequence[str] | None = None
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    text_column: str | None = None
     rows: Labels | None = None
 
     def only(self, kept: Labels) -> Table:
@@ -205,6 +209,9 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
     )
     if ids is None and names[0] == "":
         ids = 0  # the index that pandas writes has no name
+    if choice.text_column is not None:
+        text = place_of(path, names, choice.text_column)
+        return Places([], frozenset(), ids, labels, [text])
     found = _matching(path, names, choice.words, choice.exact)
     words = [place for place, named in found.items() if named or place not in (ids, labels)]
     asked = dict.fromkeys(range(len(names)), False)

@@ -7,8 +7,8 @@ they unpack to, and that no XML declares entities, which can grow to gigabytes o
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -19,9 +19,6 @@ from ..core.words import listed, meant
 from .cells import table_of
 from .parts import stacked
 from .table import Choice, InputError, Table, needs
-
-#: Columns that a sheet of Excel may have.
-_MOST_COLUMNS = 16_384
 
 #: Cells that are looked at, empty ones included: a sheet may claim many that are not there.
 _MOST_CELLS = 200_000_000
@@ -34,52 +31,68 @@ _CHUNK = 2**20
 
 def read(path: Path, choice: Choice) -> Table:
     """The table in a sheet of a workbook, or in several sheets one below the other."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise needs(path, "openpyxl", ", or save the sheet as CSV.") from error
-    _look_through(path)
-    with path.open("rb") as file:
-        with _sound(path):
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            sheets = {sheet.title: sheet for sheet in book.worksheets}
-        names = _chosen(path, list(sheets), choice)
-        tables = [_sheet(path, name, sheets[name], choice, len(names)) for name in names]
+    with opened_sheets([path], choice) as found:
+        count = len(found)
+        tables = [_sheet(path, sheet, choice, count) for sheet, _ in found]
+        names, every = [sheet.title for sheet, _ in found], found[0][0].parent.sheetnames
     table = stacked(tables, str(path)) if len(tables) > 1 else tables[0]
-    others = [name for name in sheets if name not in names]
+    others = [name for name in every if name not in names]
     if not others or choice.sheets:
         return table
     told = (
-        f"{path} has {len(sheets)} sheets, and {names[0]!r} was read. Choose others with --sheet: "
+        f"{path} has {len(every)} sheets, and {names[0]!r} was read. Choose others with --sheet: "
         f"{listed(others)}."
     )
     return replace(table, messages=[told, *table.messages])
 
 
-def rows_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number of each row of a sheet that is not empty, and its cells as text.
+@contextmanager
+def opened_sheets(paths: Sequence[Path], choice: Choice) -> Iterator[list[tuple[Any, Path]]]:
+    """The sheets of workbooks that were asked for, each with the path of its file."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise needs(paths[0], "openpyxl", ", or save the sheet as CSV.") from error
+    with ExitStack() as stack:
+        found = []
+        for path in paths:
+            _look_through(path)
+            file = stack.enter_context(path.open("rb"))
+            with _sound(path):
+                book = openpyxl.load_workbook(
+                    file, read_only=True, data_only=True, keep_links=False
+                )
+                sheets = {sheet.title: sheet for sheet in book.worksheets}
+            found += [(sheets[name], path) for name in _chosen(path, list(sheets), choice)]
+        yield found
+
+
+def values_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[Any]]]:
+    """The number of each row of a sheet that is not empty, and the values of its cells.
 
     All are as long as the first, or longer where cells stand right of it.
     """
-    width, seen = _MOST_COLUMNS, 0
+    width, seen = 0, 0
     with _sound(path):
         sheet.reset_dimensions()  # which the file claims, and need not be true
         for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             seen += len(row)
             if seen > _MOST_CELLS:
                 raise UnsafeFileError(f"{path} claims more than {_MOST_CELLS} cells.")
-            cells = [_text(value) for value in row]
-            while cells and (not cells[-1] and (width == _MOST_COLUMNS or len(cells) > width)):
-                cells.pop()
-            if any(cells):
-                width = len(cells) if width == _MOST_COLUMNS else width
-                yield line, cells + [""] * (width - len(cells))
+            end = next((j for j in range(len(row), 0, -1) if row[j - 1] not in (None, "")), 0)
+            if end:
+                width = width or end
+                yield line, [*row[: max(end, width)], *[None] * (width - len(row))]
 
 
-def _sheet(path: Path, name: str, sheet: Any, choice: Choice, count: int) -> Table:
+def _rows_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((line, [text_of(value) for value in row]) for line, row in values_of(sheet, path))
+
+
+def _sheet(path: Path, sheet: Any, choice: Choice, count: int) -> Table:
     """The table of one sheet, which is named where there are several."""
-    shown = path if count == 1 else path.with_name(f"{path.name}, sheet {name}")
-    return table_of(shown, rows_of(sheet, path), choice, decimal_comma=False)
+    shown = path if count == 1 else path.with_name(f"{path.name}, sheet {sheet.title}")
+    return table_of(shown, _rows_of(sheet, path), choice, decimal_comma=False)
 
 
 def _chosen(path: Path, names: list[str], choice: Choice) -> list[str]:
@@ -94,7 +107,7 @@ def _chosen(path: Path, names: list[str], choice: Choice) -> list[str]:
     return list(dict.fromkeys(choice.sheets)) or names[:1]
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A cell as a file of text would have it."""
     if value is None or value == "#N/A":
         return ""

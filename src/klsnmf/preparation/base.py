@@ -64,6 +64,12 @@ class Preparation:
         return [name for step in self.steps for name in step.words]
 
     @property
+    def text_column(self) -> str | None:
+        """The column of text that the samples are described by, if it is text and not numbers."""
+        columns = (getattr(step, "text_column", None) for step in self.steps)
+        return next((name for name in columns if name is not None), None)
+
+    @property
     def scales(self) -> list[str]:
         """What ``--scale`` would be called for the steps that change a scale."""
         return [step.scale for step in self.steps if step.scale is not None]

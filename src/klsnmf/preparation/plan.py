@@ -11,6 +11,7 @@ from .base import Preparation, Step
 from .categories import fit_encode
 from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
 from .numbers import fit_components, fit_log, fit_standard
+from .texts import fit_words
 
 _STANDARD = (
     "Every column was scaled to mean 0 and variance 1 (--scale standard): some numbers are "
@@ -70,8 +71,11 @@ def fitted(
     """
     table.require_numbers(gaps=True)
     names = None if table.features is None else list(table.features)
-    auto = auto and names is not None and table.image_shape is None
+    text = table.text_column
+    auto = auto and names is not None and table.image_shape is None and text is None
     work = _Work(table, int(table.X.shape[1]), names)
+    if text is not None:  # which has to become numbers before anything is done to these
+        work.do(fit_words(work.table, text))
     if auto and not any_role:
         work.do_all(look.measured_columns(work.table))
     if missing == "drop-columns":
@@ -91,7 +95,8 @@ def fitted(
     elif auto and missing is None and not gaps:
         work.do_all(look.gaps_filled(work.table))
     for column in table.words:
-        work.do(fit_encode(work.table, column))
+        if column != text:
+            work.do(fit_encode(work.table, column))
     if pca is not None:
         work.do(fit_components(work.table, pca))
     features = None if work.names is None else tuple(work.names)

@@ -1,0 +1,120 @@
+"""Text as numbers: how often each word is in a text, and how few texts have it (tf-idf).
+
+The rules, and why:
+
+* a word is three letters or more, because shorter ones rarely tell a subject. Digits and
+  underscores separate words, so that the parts of ``csr_matrix`` count as words. Capitals make no
+  difference.
+* a word that only one text has links it with no other, and is left out.
+* a word that is there ten times does not count ten times as much: 1 + log of the count.
+* a word weighs log(n / texts with it), so that what every text has weighs nothing. scikit-learn
+  adds 1 to this, which lets the words that all texts share make them alike. No list of such words
+  is needed then, and every language is treated alike.
+* texts are scaled to unit length: a long text is not far from a short one on the same subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+
+from ..core import checks
+from ..core.checks import need
+from ..core.types import Array, Labels, Matrix
+from ..core.words import plural
+from ..io.table import InputError, Table
+from .base import Step, need_names
+
+_WORD = r"(?u)[^\W\d_]{3,}"
+
+#: Texts that a word must be in.
+_LEAST = 2
+
+#: Words that are kept, at most: the most frequent.
+_MOST_WORDS = 100_000
+
+#: Words that are told of a cluster.
+LEADING = 6
+
+
+@dataclass(frozen=True)
+class WeighWords(Step):
+    """A column for each word of a column of text, with its weight in each sample."""
+
+    text_column: str
+    terms: tuple[str, ...]  # (q,)
+    weights: Array  # (q,)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (self.text_column,)
+
+    def apply(self, table: Table) -> Table:
+        texts = _texts(table, self.text_column)
+        counter = CountVectorizer(token_pattern=_WORD, vocabulary=self.terms, dtype=np.float64)
+        counts = sparse.csr_array(counter.transform(texts))
+        counts.data = (1 + np.log(counts.data)) * self.weights[counts.indices]
+        X = sparse.csr_array(normalize(counts))
+        told, unknown = list(table.messages), int((np.diff(X.indptr) == 0).sum())
+        if unknown:
+            told.append(
+                f"{plural(unknown, 'text')} of {len(texts)} {'has' if unknown == 1 else 'have'} "
+                "none of the words that count: the clusters of these say nothing."
+            )
+        return replace(table, X=X, features=list(self.terms), messages=told)
+
+    def check(self, p: int) -> int:
+        need(type(self.text_column) is str, "a column of text has no name")
+        need(p == 0, "it takes columns of numbers beside text")
+        need_names(self.terms, "its words")
+        need(0 < len(set(self.terms)) == len(self.terms), "its words are none, or not different")
+        checks.array(self.weights, "the weights of its words", shape=(len(self.terms),), least=0)
+        return len(self.terms)
+
+
+def fit_words(table: Table, column: str) -> WeighWords:
+    """The words that several texts have, and what each weighs."""
+    texts = _texts(table, column)
+    counter = CountVectorizer(token_pattern=_WORD, min_df=_LEAST, max_features=_MOST_WORDS)
+    try:
+        counts = counter.fit_transform(texts)
+    except ValueError as error:  # no word is left
+        raise InputError(
+            f"{table.name}: no word of three letters or more is in {_LEAST} texts of {column!r}. "
+            "Give more texts, or longer ones."
+        ) from error
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    weights = np.log((1 + len(texts)) / (1 + frequency))
+    return WeighWords(column, tuple(counter.get_feature_names_out().tolist()), weights)
+
+
+def leading_words(X: Matrix, terms: Sequence[str], labels: Labels) -> list[list[str]]:
+    """Of each cluster the words that set it apart: their mean weight in it less that in others."""
+    n, k = len(labels), int(labels.max()) + 1
+    member = sparse.csr_array((np.ones(n), (labels, np.arange(n))), (k, n))
+    sums: Any = sparse.csr_array(member @ X)
+    total, sizes = np.asarray(sums.sum(axis=0)).ravel(), np.bincount(labels, minlength=k)
+    found = []
+    for cluster, size in enumerate(sizes):
+        inside = sums[[cluster]].toarray().ravel()
+        apart = inside / max(size, 1) - (total - inside) / max(n - size, 1)
+        first = np.argsort(-apart, kind="stable")[:LEADING]
+        found.append([terms[j] for j in first if apart[j] > 0])
+    return found
+
+
+def _texts(table: Table, column: str) -> list[str]:
+    """The texts in a column; of a table with one column of text, that one, whatever its name."""
+    words = table.words
+    name = column if column in words or len(words) != 1 else next(iter(words))
+    if name not in words:
+        raise InputError(
+            f"{table.name} has no column of text {column!r}. Name it with --text-column."
+        )
+    return [text or "" for text in words[name]]
