@@ -49,7 +49,7 @@ def test_a_column_of_another_unit_is_remarked_on_and_can_be_scaled(units):
     X, y = units
     write_csv("mine.csv", X)
     _, error = run("cluster", "mine.csv", "-k", K, "--method", "kmeans", "--prepare", "none")
-    assert "Note: 'f6' varies " in error
+    assert "Note: The columns have very different spreads ('f6' has " in error
     assert "it decides nearly alone. If the columns have different units, use --scale" in error
     assert any("--scale standard" in message for message in summary()["messages"])
     assert "varies" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
@@ -136,12 +136,12 @@ def test_only_uneven_columns_are_remarked_on(samples):
     assert uneven(table(X)) is None
     even = X / X.std(axis=0)
     assert uneven(table(even * [1, 1, 1, 1, 1, 9])) is None
-    assert uneven(table(even * [1, 1, 1, 1, 1, 12])).startswith("'f5' varies 12 times")
+    assert "('f5' has 12 times" in uneven(table(even * [1, 1, 1, 1, 1, 12]))
     assert uneven(table(X * [1, 1, 1, 1, 1, 0])) is None  # constant
     far = X * [1, 1, 1, 1, 1, 1000]
-    assert uneven(table(far)).startswith("'f5' varies ")
+    assert "('f5' has " in uneven(table(far))
     assert "the widest columns dominate" in uneven(table(X * [1, 1, 1, 1, 1, 1e-3]))
-    assert uneven(table(far * 1e300)).startswith("'f5' varies ")
+    assert "('f5' has " in uneven(table(far * 1e300))
     gaps = far.copy()
     gaps[0] = np.nan
     assert uneven(table(gaps)) is not None
