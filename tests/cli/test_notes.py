@@ -52,10 +52,10 @@ def test_a_column_of_another_unit_is_remarked_on_and_can_be_scaled(units):
     assert "Note: The columns have very different spreads ('f6' has " in error
     assert "it decides nearly alone. If the columns have different units, use --scale" in error
     assert any("--scale standard" in message for message in summary()["messages"])
-    assert "varies" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
+    assert "different spreads" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
     assert accuracy(y, labels_of("mine-clusters")) < 0.9
     _, error = run("cluster", "mine.csv", "-k", K, "--scale", "standard", "--force")
-    assert "varies" not in error
+    assert "different spreads" not in error
     assert accuracy(y, labels_of("mine-clusters")) == 1
     assert summary()["scale"] == "standard"
     assert "--scale standard" in summary()["command"]
