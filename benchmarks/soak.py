@@ -286,7 +286,7 @@ class Soak:
         good &= found == old or found != "none"
         if code == SIGNALS[number] and "unchanged" in said:
             good &= found == old
-        if "complete by then" in said:
+        if "already complete" in said:
             good &= found != old
         good &= "Traceback" not in said or "KeyboardInterrupt" in said
         again, more = self.cluster()
@@ -316,7 +316,7 @@ class Soak:
             resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))
 
         code, said = self.cluster(before=before)
-        good = code in (0, 1, 3) and self.state() != "mix" and "mistake in klsnmf" not in said
+        good = code in (0, 1, 3) and self.state() != "mix" and "bug in klsnmf" not in said
         good &= code == 0 or self.state() == old
         return f"{room >> 20} MB", f"{code} {'' if good else said[-300:]}".strip(), good
 

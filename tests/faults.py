@@ -771,6 +771,30 @@ FAULTS = [
         "test_names_become_short_and_visible",
     ),
     Fault(
+        "report: names are set as HTML by the scripts",
+        "made.textContent = text",
+        "made.innerHTML = text",
+        "test_hostile_names_stay_text_in_every_new_place",
+    ),
+    Fault(
+        "report: a name that was typed can be a formula",
+        'quoted(harmless(now.names.get(homeOf(i)) ?? ""))',
+        'quoted(now.names.get(homeOf(i)) ?? "")',
+        "test_the_download_has_the_changes_and_python_repeats_them",
+    ),
+    Fault(
+        "report: merges are not in the download",
+        "const cluster = outliers.has(i) ? -1 : homeOf(i);",
+        "const cluster = outliers.has(i) ? -1 : clusterOf[i];",
+        "test_the_download_has_the_changes_and_python_repeats_them",
+    ),
+    Fault(
+        "report: effect sizes by the spread of all samples",
+        "(own - others) / Math.sqrt(Math.max(1 - between, 1e-9))",
+        "own - others",
+        "test_every_feature_of_a_cluster_has_its_effect_size",
+    ),
+    Fault(
         "table of results: a name can be a formula",
         """return _FORMULA.sub(r"\\1'\\2", name)""",
         "return name",
@@ -1031,7 +1055,7 @@ FAULTS = [
     ),
     Fault(
         ".mat: without the memory check of what is packed",
-        'memory.require(2 * size, f"What {path} holds", "Give a part of the data.")',
+        'memory.require(2 * size, f"What {path} holds", "Use less data.")',
         "pass",
         "test_a_mat_that_has_no_room",
     ),

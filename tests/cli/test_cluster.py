@@ -195,7 +195,7 @@ def test_gaps_are_for_wnmf(samples):
     Path("gaps.csv").write_text(Path("gaps.csv").read_text().replace("nan", ""))
     _, error = run("cluster", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "gaps.csv has 1 missing value, in line 6, column 'f2'. Fill it in" in error
-    assert "--missing drop-rows, drop-columns, median or knn. If none will do: " in error
+    assert "--missing drop-rows, drop-columns, median or knn. Or use " in error
     assert "--method wnmf" in error
     _, error = run("compare", "gaps.csv", "-k", K, "--prepare", "none", code=3)
     assert "line 6, column 'f2'" in error
@@ -209,7 +209,7 @@ def test_gaps_are_for_wnmf(samples):
     assert "line 6, column 'f2'" in error
     assert "--method" not in error
     _, error = run("cluster", "gaps.csv", "--method", "wnmf", "--force", code=3)
-    assert "Give it: -k NUMBER" in error
+    assert "-k NUMBER" in error
 
 
 # ---------------------------------------------------------------------- what is shown
@@ -299,7 +299,7 @@ def test_a_method_that_cannot_does_not_stop_the_others(samples):
     np.save("signed.npy", samples[0] - 3)
     found = run("compare", "signed.npy", "-k", K, "--methods", "gnmf,kmeans", "--json", code=1)[0]
     gnmf, kmeans = json.loads(found)["methods"]
-    assert gnmf["failure"] == "it takes no negative numbers"
+    assert gnmf["failure"] == "it cannot use negative numbers"
     assert kmeans["failure"] is None
     assert kmeans["stability"] == 1
 

@@ -86,10 +86,10 @@ def test_folders_of_others_and_of_two_runs_are_refused(two_runs):
     Path("others").mkdir()
     assert "does not exist" in run("compare-runs", "a", "others", code=3)[1]
     labels("others/labels.csv", ["x,0,1"])
-    assert "no sound result.json" in run("compare-runs", "a", "others", code=3)[1]
+    assert "no valid result.json" in run("compare-runs", "a", "others", code=3)[1]
     assert "does not exist" in run("compare-runs", "nowhere", "a", code=3)[1]
     Path("a/labels.csv").write_bytes(Path("b/labels.csv").read_bytes())
-    assert "of another run than its result.json" in run("compare-runs", "a", "b", code=3)[1]
+    assert "from another run than its result.json" in run("compare-runs", "a", "b", code=3)[1]
 
 
 @pytest.mark.parametrize(

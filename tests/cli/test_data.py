@@ -203,7 +203,10 @@ def test_an_unknown_set_is_told_what_there_is(home):
     [
         (PermissionError(13, "Permission denied"), "Permission denied"),
         (MemoryError(), "MemoryError"),
-        (ZeroDivisionError("oh"), "ZeroDivisionError: oh. This is a mistake in klsnmf."),
+        (
+            ZeroDivisionError("oh"),
+            "ZeroDivisionError: oh. This is a bug in klsnmf; please report it.",
+        ),
     ],
 )
 def test_errors_are_one_paragraph(raised, words, home, monkeypatch):

@@ -192,4 +192,4 @@ def test_a_workbook(samples):
     again = run("predict", "mine-clusters", "mine.xlsx", "--sheet", "My cells", "-q")[0]
     assert again == Path("mine-clusters/labels.csv").read_text()
     _, told = run("cluster", "mine.xlsx", "--out", "other", code=3)
-    assert "mine.xlsx has a line of column names and no other" in told
+    assert "mine.xlsx has column names but no rows" in told

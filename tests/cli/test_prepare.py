@@ -129,7 +129,7 @@ def test_counts_in_a_sparse_matrix_are_logarithms_too():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--columns", "g*"], "no column that fits 'g*'"),
+        (["--columns", "g*"], "no column that matches 'g*'"),
         (["--columns", "f*", "--exclude", "f*"], "no column of numbers"),
         (["--exclude", "f9"], "no column 'f9'"),
         (["--encode", "colours"], "Did you mean 'colour'?"),
@@ -162,7 +162,7 @@ def test_options_for_columns_need_columns(samples):
     for data in ("mine.npy", "mine.npz"):
         for option in ("--exclude", "--encode"):
             _, error = run("cluster", data, "-k", K, option, "f1", code=3)
-            assert "--exclude and --encode have no meaning" in error
+            assert "Leave out --exclude and --encode" in error
     write_csv("mine.csv", X)
     _, error = run("cluster", "mine.csv", "--pca", 2, "--method", "gnmf", code=2)
     assert "--pca 2 makes negative numbers" in error
@@ -214,7 +214,10 @@ def test_steps_from_a_stranger_are_checked(step, samples):
     harmed = about | {"preparation": replace(good, steps=(step,))}
     model_file.save(estimator, "bad.npz", **harmed)
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is no model that this klsnmf reads (its preparation is damaged:" in error
+    assert (
+        "bad.npz is not a model that this version of klsnmf can read (its preparation is damaged:"
+        in error
+    )
     assert "Give the model.npz that klsnmf cluster wrote, or make it again." in error
 
 
@@ -239,7 +242,9 @@ def test_a_preparation_from_a_stranger_is_checked(about, samples):
     estimator, _ = model_file.load("mine-clusters/model.npz")
     model_file.save(estimator, "bad.npz", **about)
     _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert "bad.npz is no model that this klsnmf reads (its preparation is" in error
+    assert (
+        "bad.npz is not a model that this version of klsnmf can read (its preparation is" in error
+    )
 
 
 # ---------------------------------------------------------------------- looking at a table
@@ -390,7 +395,7 @@ def test_methods_that_take_no_negative_numbers_are_not_given_any(mixed):
     write_csv("full.csv", X)
     run("cluster", "full.csv", "-k", K, "--method", "gnmf")
     assert steps_of("full-clusters").steps == ()
-    assert any("varies" in message for message in summary("full-clusters")["messages"])
+    assert any("different spreads" in message for message in summary("full-clusters")["messages"])
     run("cluster", "mine.csv", "-k", K, "--method", "wnmf")  # which takes gaps as they are
     assert steps_of().steps == ()
     shown = json.loads(run("compare", "full.csv", "-k", K, "--seeds", 1, "--json")[0])

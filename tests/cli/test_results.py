@@ -219,7 +219,7 @@ def test_a_summary_that_is_none(kind):
     with pytest.raises(OutputError, match="did not make"):
         require_free(Path("out"), force=False)
     require_free(Path("out"), force=True)
-    with pytest.raises(OutputError, match=r"result\.json is there.*earlier results are unchanged"):
+    with pytest.raises(OutputError, match=r"result\.json exists.*earlier results are unchanged"):
         make(1)
     assert sorted(Path().rglob("*")) == before
 
@@ -313,7 +313,7 @@ def test_an_error_in_the_middle_of_moving_is_told_as_it_is(monkeypatch):
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OutputError, match="Some of the new results") as told:
+    with pytest.raises(OutputError, match="only some of the new results") as told:
         make(1)
     assert "unchanged" not in str(told.value)
     assert state() == "unfinished"
@@ -332,12 +332,12 @@ def test_predict_refuses_results_of_two_runs():
     run("predict", "one", "mine.npy")
     Path("two/model.npz").replace("one/model.npz")
     _, error = run("predict", "one", "mine.npy", code=3)
-    assert "of another run than its result.json" in error
+    assert "from another run than its result.json" in error
     run("predict", "one/model.npz", "mine.npy")  # a file by its name is meant
     Path("one/result.json").write_text(json.dumps({"made_by": MADE_BY, "unfinished": True}))
-    assert "not all put in place" in run("predict", "one", "mine.npy", code=3)[1]
+    assert "incomplete results" in run("predict", "one", "mine.npy", code=3)[1]
     Path("one/result.json").unlink()
-    assert "no sound result.json" in run("predict", "one", "mine.npy", code=3)[1]
+    assert "no valid result.json" in run("predict", "one", "mine.npy", code=3)[1]
 
 
 def test_results_of_an_earlier_version_have_no_hashes():
@@ -347,7 +347,7 @@ def test_results_of_an_earlier_version_have_no_hashes():
     Path("out/result.json").write_text(json.dumps({"made_by": MADE_BY, "sha256": [1]}))
     require_one_run(Path("out"), "labels.csv")
     Path("out/result.json").write_text(json.dumps({"made_by": "me"}))
-    with pytest.raises(ResultsError, match="no sound"):
+    with pytest.raises(ResultsError, match="no valid"):
         require_one_run(Path("out"), "labels.csv")
 
 
@@ -387,7 +387,7 @@ def test_a_signal_that_comes_too_late(number, code, monkeypatch):
 
     monkeypatch.setattr(results, "_put_in_place", disturbed)
     _, error = run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", code=code)
-    assert "complete by then: they are in mine-clusters" in error
+    assert "already complete: they are in mine-clusters" in error
     assert "unchanged" not in error
     assert json.loads(Path("mine-clusters/result.json").read_text())["n_clusters"] == 2
     assert sorted(os.listdir()) == ["mine-clusters", "mine.npy"]

@@ -111,7 +111,7 @@ def test_hostile_arrays(kind, tmp_path):
 def test_a_sound_array_larger_than_the_limit(tmp_path):
     file = tmp_path / "a.npy"
     file.write_bytes(npy(np.arange(1000.0)))
-    assert_refused(read_npy, file, "takes 8000 bytes, 7999 are allowed", limit=7999)
+    assert_refused(read_npy, file, "takes 8000 bytes; at most 7999 are allowed", limit=7999)
     np.testing.assert_array_equal(read_npy(file, limit=8000), np.arange(1000.0))
 
 
@@ -153,9 +153,9 @@ HOSTILE_ARCHIVES = {
     "backslashes": (zipped([("..\\a.npy", npy(np.ones(3)))]), "leads out"),
     "no arrays": (zipped([("a.pkl", b"cos\nsystem\n")]), "no .npy array"),
     "another compression": (zipped([("a.npy", b"")], zipfile.ZIP_LZMA), "unusual"),
-    "encryption": (encrypted(), "not a sound zip"),
-    "no archive": (b"PK but not really", "not a sound zip"),
-    "a truncated archive": (zipped([("a.npy", npy(np.ones(300)))])[:-40], "not a sound zip"),
+    "encryption": (encrypted(), "not a valid zip"),
+    "no archive": (b"PK but not really", "not a valid zip"),
+    "a truncated archive": (zipped([("a.npy", npy(np.ones(300)))])[:-40], "not a valid zip"),
 }
 
 

@@ -194,10 +194,10 @@ def test_hostile_faces94(home, monkeypatch):
         zip_of([]): "no image",
         zip_of([*entries, ("../evil.jpg", b"")]): "leads out",
         zip_of([(name, wide), *rest]): r"has \(1800, 200\) pixels",
-        zip_of([(name, b"GIF89a"), *rest]): "no sound JPEG",
-        zip_of([(name, face[:-300]), *rest]): "no sound JPEG",
+        zip_of([(name, b"GIF89a"), *rest]): "not a valid JPEG",
+        zip_of([(name, face[:-300]), *rest]): "not a valid JPEG",
         zip_of([(name, face), ("a", b"0" * 2 * 10**6)]): "unpacks to",
-        b"no archive": "not a sound zip",
+        b"no archive": "not a valid zip",
     }.items():
         (home / "faces94.zip").write_bytes(content)
         with pytest.raises(DatasetError, match=words):

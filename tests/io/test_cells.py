@@ -167,7 +167,7 @@ def test_damaged_files():
     whole = PATH.read_bytes()
     for content in (b"", b"\x89HDF\r\n\x1a\n", whole[:1000], b"a,b\n1,2\n", bytes(5000)):
         PATH.write_bytes(content)
-        with pytest.raises(InputError, match=r"a\.h5ad is not a sound \.h5ad file"):
+        with pytest.raises(InputError, match=r"a\.h5ad is not a valid \.h5ad file"):
             read(PATH, Choice())
     with h5py.File(PATH, "w") as file:
         file["X"] = X

@@ -43,7 +43,7 @@ def test_a_gzip_bomb_is_counted_while_it_unpacks(monkeypatch):
     # What it unpacks to is held against the memory, not what it takes on the disk.
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 10**6)
     monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)
-    with pytest.raises(InputError, match=r"bomb\.csv\.gz.*Give a part of its rows"):
+    with pytest.raises(InputError, match=r"bomb\.csv\.gz.*Use fewer rows"):
         read(Path("bomb.csv.gz"), Choice())
 
 

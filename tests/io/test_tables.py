@@ -83,7 +83,7 @@ def test_decimal_commas():
     ("content", "choice", "expected"),
     [
         ("", {}, "a.csv is empty"),
-        ("a,b\n", {}, "a.csv has a line of column names and no other"),
+        ("a,b\n", {}, "a.csv has column names but no rows"),
         ("a,b\n1,2\n3\n", {}, "a.csv, line 3, after column 1: the line has 1 cells"),
         ("a,b\n1,2\n3,4,5\n", {}, "a.csv, line 3, from column 3: the line has 3 cells"),
         ("a,b\n1,2\n3,4\nx,5\n", {}, "a.csv, line 4, column 'a': 'x' is not a number"),
@@ -139,7 +139,7 @@ def test_unicode_text_of_spreadsheets(encoding):
 
 def test_a_spreadsheet_is_saved_as_csv():
     Path("a.ods").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"a\.ods .* Save the sheet as CSV\."):
+    with pytest.raises(InputError, match=r"a\.ods.* Save the sheet as CSV\."):
         read(Path("a.ods"), Choice())
 
 
@@ -216,7 +216,7 @@ def test_images_in_arrays():
 @pytest.mark.parametrize(
     ("arrays", "choice", "expected"),
     [
-        ({"a": X, "b": X}, {}, "several arrays: a (4, 3), b (4, 3). Say which"),
+        ({"a": X, "b": X}, {}, "several arrays: a (4, 3), b (4, 3). Choose"),
         ({"X": X}, {"columns": ["Z"]}, "no column 'Z'"),
         ({"X": X}, {"label_column": "y"}, "no column 'y'"),
         ({"X": X, "y": np.zeros(3)}, {"label_column": "y"}, "y has 3 entries, and there are 4"),
@@ -256,7 +256,7 @@ def test_long_indices_are_made_short():
 def test_sparse_matrices_that_lead_outside(change):
     parts = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2]} | change
     np.savez("a.npz", format=np.array(b"csr"), shape=[2, 3], **parts)
-    with pytest.raises(InputError, match=r"a\.npz is not a sound sparse matrix"):
+    with pytest.raises(InputError, match=r"a\.npz is not a valid sparse matrix"):
         read(Path("a.npz"), Choice())
 
 
@@ -371,7 +371,7 @@ def test_mat_with_a_lying_header():
         read(Path("a.mat"), Choice())
     packed = zlib.compress(whole[128:])
     Path("a.mat").write_bytes(whole[:128] + struct.pack("<II", 15, len(packed)) + packed[:-9])
-    with pytest.raises(InputError, match=r"a\.mat is not a sound MATLAB file"):
+    with pytest.raises(InputError, match=r"a\.mat is not a valid MATLAB file"):
         read(Path("a.mat"), Choice())
 
 
@@ -443,7 +443,7 @@ def test_image_bombs(monkeypatch):
 def test_files_that_are_no_images(content):
     Path("p").mkdir()
     Path("p/a.png").write_bytes(content)
-    with pytest.raises(InputError, match=r"p/a\.png is not a sound image"):
+    with pytest.raises(InputError, match=r"p/a\.png is not a valid image"):
         read(Path("p"), Choice())
 
 
@@ -453,7 +453,7 @@ def test_a_cut_image():
     Image.fromarray(noise).save("p/a.png")
     whole = Path("p/a.png").read_bytes()
     Path("p/a.png").write_bytes(whole[:1000])
-    with pytest.raises(InputError, match=r"p/a\.png is not a sound image"):
+    with pytest.raises(InputError, match=r"p/a\.png is not a valid image"):
         read(Path("p"), Choice())
 
 
@@ -467,10 +467,8 @@ def test_broken_images_are_told_together_or_left_out():
         Path(f"p/text {i}.png").write_text("text")
     with pytest.raises(InputError) as refusal:
         read(Path("p"), Choice())
-    assert "6 of 10 images in p cannot be used: p/cut.jpg is not a sound" in str(refusal.value)
-    assert "p/text 3.png is not a sound image (its kind is not known); and 1 more." in str(
-        refusal.value
-    )
+    assert "6 of 10 images in p cannot be used: p/cut.jpg is not a valid" in str(refusal.value)
+    assert "p/text 3.png is not a valid image (unknown format); and 1 more." in str(refusal.value)
     found = read(Path("p"), Choice(skip_broken=True))
     assert found.ids == [f"good {i}.png" for i in range(4)]
     np.testing.assert_array_equal(found.X[:, 0], np.arange(4))
@@ -515,7 +513,7 @@ def test_every_wrong_file_is_one_paragraph():
             assert result.exit_code == 3, (name, result.output)
             assert name in result.stderr
             assert len(result.stderr.splitlines()) == 1, result.stderr
-            assert "mistake in klsnmf" not in result.stderr
+            assert "bug in klsnmf" not in result.stderr
             assert result.stdout == ""
             assert not Path(f"{Path(name).stem}-clusters").exists()
 

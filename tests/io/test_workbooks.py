@@ -88,7 +88,7 @@ def test_sheets_by_name():
     ("rows", "expected"),
     [
         ([], "a.xlsx is empty"),
-        ([["a", "b"]], "no other. Add rows"),
+        ([["a", "b"]], "no rows. Add rows"),
         ([["a", "b"], [1, 2], [3, 4, 5]], "a.xlsx, line 3, from column 3: the line has 3 cells"),
         ([["a", "b"], [1, 2], [2, 3], [3, "#DIV/0!"]], "line 4, column 'b': '#DIV/0!' is not a n"),
         ([["a"], ["x"]], "no column of numbers"),
@@ -153,5 +153,5 @@ def test_damaged_workbooks():
     for name in (SHEET, "xl/workbook.xml", "[Content_Types].xml"):
         write(One=ROWS)
         change(name, b"<broken")
-        with pytest.raises(InputError, match=r"a\.xlsx is not a sound workbook"):
+        with pytest.raises(InputError, match=r"a\.xlsx is not a valid workbook"):
             read(Path("a.xlsx"), Choice())

@@ -771,4 +771,4 @@ def test_a_command_goes_on(tmp_path, monkeypatch):
     np.testing.assert_array_equal(labels_of("mine-clusters"), labels_of("expected"))
     assert not Path("fit.npz").exists()
     _, error = run(*arguments, "--method", "kmeans", code=2)
-    assert "--checkpoint has no meaning for kmeans" in error
+    assert "not with kmeans" in error

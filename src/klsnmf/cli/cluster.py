@@ -84,12 +84,12 @@ def _option(name: str, value: object) -> list[str]:
     "--checkpoint",
     type=options.PATH,
     metavar="FILE",
-    help="Keep the state of a long fit here; the same command goes on from it.",
+    help="Save the state of a long fit in this file; the same command continues from it.",
 )
 @click.option(
     "--levels",
     is_flag=True,
-    help="Write the clusters of every level that -k auto finds, a column for each.",
+    help="Write the clusters of every level that -k auto finds, one column per level.",
 )
 @click.option(
     "--join",
@@ -100,10 +100,12 @@ def _option(name: str, value: object) -> list[str]:
 @click.option(
     "--out",
     type=options.PATH,
-    help="The folder for the results. [default: NAME-clusters, NAME that of DATA]",
+    help="The folder for the results. [default: NAME-clusters, with the name of DATA]",
 )
 @click.option(
-    "--force", is_flag=True, help="Replace earlier results, or write into a folder of other files."
+    "--force",
+    is_flag=True,
+    help="Replace earlier results, or write into a folder with other files.",
 )
 @options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
@@ -167,8 +169,8 @@ def cluster(
             summary = _summary(table, asked, fitted, strength, preparation)
             notes = list(table.messages)
             if max_iter is not None and not has_parameter(method, "max_iter"):
-                notes.append(f"--max-iter has no meaning for {method}, and was left out.")
-            display.title(f"Writing labels, model and report to {folder}", "results")
+                notes.append(f"--max-iter was ignored: {method} has no such setting.")
+            display.title(f"Writing results to {folder}", "results")
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     found_labels = fitted.estimator.labels_, strength
@@ -207,13 +209,13 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
     if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
         counting = ", ".join(name for name, each in DETAILS.items() if each.counts)
         raise click.UsageError(
-            f"--levels are found with -k auto, by these methods: {counting}. Use one of them, or "
-            "leave --levels out."
+            f"--levels needs -k auto and one of these methods: {counting}. Add them, or leave "
+            "--levels out."
         )
     if more and not _has_checkpoint(asked.method):
         raise click.UsageError(
-            f"--checkpoint has no meaning for {asked.method}: it is for kls-nmf, ls-nmf and "
-            "gls-nmf. Leave it out, or use one of these."
+            f"--checkpoint works with kls-nmf, ls-nmf and gls-nmf, not with {asked.method}. Leave "
+            "it out, or use one of these methods."
         )
 
 

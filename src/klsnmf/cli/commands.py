@@ -84,7 +84,7 @@ class _ShortErrors(click.Group):
                 raise _output_failed(error) from error
             text = " ".join(_with_notes(str(error), error).split()) or type(error).__name__
             if not isinstance(error, _EXPLAINED):
-                text = f"{type(error).__name__}: {text}. This is a mistake in klsnmf."
+                text = f"{type(error).__name__}: {text}. This is a bug in klsnmf; please report it."
             code = getattr(error, "exit_code", 1)
             # Where in the program helps with mistakes of the program, not with those in data.
             hint = " (klsnmf --debug shows where.)" if code == 1 else ""

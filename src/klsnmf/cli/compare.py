@@ -50,13 +50,13 @@ class _Outcome:
     "--methods",
     metavar="A,B,...",
     help=f"The methods to compare, or all. [default: {','.join(_USUAL)}, without those that cannot "
-    "take the data]",
+    "use the data]",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 100),
     default=3,
-    help="From how many seeds each method is run.",
+    help="How many times to run each method, each time with another seed.",
 )
 @options.max_iter
 @options.quiet("Show no progress and no notes, only errors and the result.")
@@ -87,7 +87,7 @@ def compare(
         from .samples import last_resort, prepared, read, refusal, require_samples
 
         table, _ = prepared(read(source), source, chosen if named else chosen[:1])
-        display.title(f"Counting the clusters of {table.name}")
+        display.title(f"Choosing the number of clusters of {table.name}")
         bears_gaps = any("nan" in DETAILS[method].accepts for method in chosen)
         table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--methods"))
         require_samples(k, table)
@@ -104,7 +104,7 @@ def compare(
             else:
                 outcomes.append(_run(method, count, seeds, table, max_iter))
         if evidence is not None:
-            display.title("HDBSCAN, which finds a number of its own")
+            display.title("HDBSCAN, which chooses its own number of clusters")
             outcomes.append(_by_density(seeds, table))
     result = _result(table, count, evidence, outcomes)
     if not quiet:
@@ -127,7 +127,7 @@ def _chosen(methods: str | None) -> list[str]:
         if name not in METHODS:
             raise click.UsageError(options.no_such("method", name, METHODS))
     if not chosen:
-        raise click.UsageError("--methods names no method.")
+        raise click.UsageError("Name at least one method after --methods.")
     return chosen
 
 

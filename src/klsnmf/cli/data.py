@@ -46,12 +46,12 @@ def list_sets(data_home: Path | None, as_json: bool) -> None:
     show_table(header, [[record[field] or "no" for field in fields] for record in records])
 
 
-@data.command(short_help="Tell all about a data set.")
+@data.command(short_help="Describe a data set.")
 @click.argument("name", type=options.DATA_SET)
 @options.data_home
 @options.as_json
 def info(name: str, data_home: Path | None, as_json: bool) -> None:
-    """Tell all about the data set NAME: its publisher, its licence, how to get it."""
+    """Describe the data set NAME: its publisher, its licence, how to get it."""
     (dataset,) = _sets([name])
     record = _record(dataset, data_home)
     if as_json:
@@ -76,7 +76,7 @@ def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bo
     --all.
     """
     if bool(names) == every:
-        raise click.UsageError("Name data sets, or say --all.")
+        raise click.UsageError("Name data sets, or use --all.")
 
     def get(dataset: DataSet) -> _Outcome:
         found = _check(dataset, data_home)

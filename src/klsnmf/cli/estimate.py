@@ -16,8 +16,8 @@ _BASIS = 1.0
 #: The share of a part's steps that tell how long it takes.
 _SHARE = 0.1
 
-#: A part that takes longer than expected still needs this share of the time it took.
-_OVERTIME = 0.1
+#: A part that takes longer than expected still needs this share of the time that it is late.
+_OVERTIME = 0.5
 
 #: Seconds in which the time that is told follows the estimate; more where hours are left.
 _SLOWNESS = 6.0
@@ -125,7 +125,8 @@ class Estimate:
         if not by_steps and (part.seconds is None or self.taken < _BASIS):
             return None
         speed = (self.taken + _BASIS) / (self.expected + _BASIS)
-        here = max(speed * (part.seconds or 0.0) - spent, _OVERTIME * spent)
+        here = speed * (part.seconds or 0.0) - spent
+        here = here if here > 0 else -_OVERTIME * here
         if by_steps:
             counted = spent * (1 - self.steps) / self.steps
             trust = 1.0 if part.seconds is None else self.steps

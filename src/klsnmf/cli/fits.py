@@ -114,8 +114,8 @@ def count_clusters(table: Table, seed: int) -> Evidence:
     """The evidence for a number of clusters."""
     if refusal("kls-nmf", table):
         raise InputError(
-            f"{table.name} has missing values, and the number of clusters cannot be found then. "
-            "Give it: -k NUMBER."
+            f"Give the number of clusters with -k NUMBER: {table.name} has missing values, so it "
+            "cannot be chosen from the data."
         )
     table.require_numbers(gaps=False)
     return n_clusters_evidence(table.X, random_state=seed)

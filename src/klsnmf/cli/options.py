@@ -81,7 +81,7 @@ clusters = click.option(
     *("-k", "--clusters", "k"),
     type=_Clusters(),
     default="auto",
-    help="The number of clusters; auto finds one.",
+    help="The number of clusters; auto chooses it.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 data_home = click.option(
@@ -93,7 +93,7 @@ max_iter = click.option(
     "--max-iter",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="The most iterations of a fit. [default: that of the method]",
+    help="The maximum number of iterations. [default: depends on the method]",
 )
 skip_broken = click.option(
     "--skip-broken", is_flag=True, help="Leave out images that cannot be read."
@@ -199,7 +199,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pca",
             type=click.IntRange(min=1),
             metavar="NUMBER",
-            help="Cluster by so many principal components of the columns.",
+            help="Reduce the columns to this many principal components first.",
         ),
         click.option(
             "--encode",
@@ -211,7 +211,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--label-column", metavar="NAME", help="The column with known classes, for scores."
         ),
-        id_column("The column with names of samples."),
+        id_column("The column with sample names."),
         columns(
             "The columns to cluster by: names, or patterns such as 'GENE*'. [default: all that "
             "hold numbers]"
@@ -220,7 +220,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--dataset",
             type=DATA_SET,
             metavar="NAME",
-            help="A data set of `klsnmf data list` in place of DATA.",
+            help="A data set from `klsnmf data list`, instead of DATA.",
         ),
         click.argument("data", nargs=-1, type=PATH),
     ):

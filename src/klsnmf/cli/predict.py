@@ -27,9 +27,9 @@ _ARRAYS = (".npz", ".mat")
 @click.argument("model", type=options.PATH)
 @click.argument("data", type=options.PATH)
 @options.columns(
-    "The columns that stand for those of the model, in its order. [default: those of its names]"
+    "The columns to use for those of the model, in its order. [default: the same names]"
 )
-@options.id_column("The column with names of samples. [default: that of the model]")
+@options.id_column("The column with sample names. [default: as for the model]")
 @options.skip_broken
 @options.sheets
 @options.text_column
@@ -106,10 +106,9 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
     alone, n = int((strengths <= 0).sum()), len(strengths)
     if not alone:
         return []
-    one = alone == 1
     return [
-        f"{alone} of {plural(n, 'sample')} {'is' if one else 'are'} like no sample of the model "
-        f"(strength 0): {'is it' if one else 'are they'} on the same scale?"
+        f"Check the scale of the data: {alone} of {plural(n, 'sample')} "
+        f"{'resembles' if alone == 1 else 'resemble'} no sample of the model (strength 0)."
     ]
 
 
@@ -124,7 +123,8 @@ def _load(model: Path) -> tuple[Any, dict[str, Any]]:
         return load(file)
     except OSError as error:
         raise ModelError(
-            f"{file} could not be read: {error.strerror or error}. Check that you may read it."
+            f"{file} could not be read: {error.strerror or error}. Check that you have permission "
+            "to read it."
         ) from error
 
 
@@ -162,7 +162,7 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     if images and not shape:
         raise InputError(
             f"{data} is a folder of images, and {model} was not made from images. Give data of "
-            "the kind that it was made from."
+            "the same kind."
         )
     columns = given.columns or features or about.get("columns")
     exact = not given.columns and bool(features)
@@ -182,8 +182,8 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     found, known = table.X.shape[1], preparation.n_features
     if found != known:
         raise InputError(
-            f"{data} has {found} features, and {model} was made from {known}. Give samples that "
-            "are described in the same way."
+            f"{data} has {found} features, and {model} was made from {known}. Give samples "
+            "with the same features."
         )
     return table
 

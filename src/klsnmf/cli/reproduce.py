@@ -32,12 +32,16 @@ _STAGE = "parts of the work"
     "--out",
     type=options.FOLDER,
     show_default="reproduction, or reproduction-quick",
-    help="The folder of the results. Rows that are there are not made again.",
+    help="The folder of the results. Existing rows are not computed again.",
 )
 @click.option("-N", "sizes", type=int, multiple=True, help="Only this number of classes.")
 @click.option("--column", "columns", multiple=True, help='Only this column, such as "KLS-NMF".')
-@click.option("--processes", type=click.IntRange(min=1), help="How many at once. [default: cores]")
-@click.option("--no-run", is_flag=True, help="Only tables and figures, from the rows there are.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many processes to use. [default: one per core]",
+)
+@click.option("--no-run", is_flag=True, help="Write only tables and figures, from existing rows.")
 @click.option("--no-figures", is_flag=True, help="Draw nothing.")
 @options.data_home
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -103,7 +107,7 @@ def reproduce(
                 show = partial(_show, display)
                 runner.run(table, out, data_home=home, processes=processes, report=show, **only)
         except KeyboardInterrupt as error:
-            say(f"Stopped. What is finished is in {out}; the same command goes on from there.")
+            say(f"Stopped. Finished rows are in {out}; run the same command again to continue.")
             sys.exit(getattr(error, "exit_code", 130))
     with working(quiet) as display:
         display.title("Convergence")
@@ -132,7 +136,7 @@ def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
     from ..experiments.protocol import GRIDS, QUICK, TABLES
 
     if quick and names:
-        raise click.UsageError("--quick has a table of its own; name no other.")
+        raise click.UsageError("--quick runs its own table; do not name others.")
     if quick:
         return {QUICK.name: QUICK}
     known = {**TABLES, **GRIDS}

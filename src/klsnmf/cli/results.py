@@ -85,7 +85,7 @@ class Placing:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if self.done and isinstance(error, KeyboardInterrupt):
-            vars(error)["state"] = f"The results were complete by then: they are in {self.folder}."
+            vars(error)["state"] = f"The results were already complete: they are in {self.folder}."
 
 
 def _beside(folder: Path) -> bool:
@@ -139,7 +139,7 @@ def _move(aside: Path, folder: Path) -> None:
     ours = earlier(folder) is not None
     for name in (*_RESULTS, SUMMARY):
         if (folder / name).exists() and not (folder / name).is_file():
-            raise OSError(errno.EEXIST, f"{name} is there, and is not a file")
+            raise OSError(errno.EEXIST, f"{name} exists and is not a file")
     _write_summary(folder, {"made_by": MADE_BY, "unfinished": True})
     try:
         for name in _RESULTS:
@@ -150,8 +150,8 @@ def _move(aside: Path, folder: Path) -> None:
         (aside / SUMMARY).replace(folder / SUMMARY)
     except OSError as error:
         raise OutputError(
-            f"Some of the new results are in {folder}, and others are not: "
-            f"{error.strerror or error}. Run the same command again."
+            f"Run the same command again: only some of the new results are in {folder} "
+            f"({error.strerror or error})."
         ) from error
 
 
@@ -185,7 +185,7 @@ def _wait_for(lock: int) -> None:
             return lock_now(lock)
         except BlockingIOError as error:
             if time.monotonic() - begun > _PATIENCE:
-                raise _Locked("another process has locked the folder around it") from error
+                raise _Locked("another process has locked its parent folder") from error
             time.sleep(0.02)
 
 
@@ -199,15 +199,15 @@ def require_one_run(folder: Path, name: str) -> None:
     for last in (False, False, True):
         summary = earlier(folder)
         if summary is None:
-            why = "has no sound result.json of klsnmf cluster"
+            why = "has no valid result.json of klsnmf cluster"
         elif summary.get("unfinished"):
-            why = "has results that were not all put in place"
+            why = "holds incomplete results"
         else:
             stored = summary.get("sha256")
             known = stored.get(name) if isinstance(stored, dict) else None
             if known is None or known == _digest(folder / name):
                 return
-            why = f"has a {name} that is of another run than its result.json"
+            why = f"has a {name} from another run than its result.json"
         if last:
             raise ResultsError(
                 f"{folder} {why}. Run klsnmf cluster again, or, if you trust it, give the file "

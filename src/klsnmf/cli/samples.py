@@ -34,7 +34,9 @@ def read(source: Source) -> Table:
     if data is not None:
         return files.read_all([data, *source.more], wanted)
     if wanted != Choice(skip_broken=wanted.skip_broken):
-        raise click.UsageError("--dataset has no columns to choose: its classes are known.")
+        raise click.UsageError(
+            "Leave out the options for columns: a data set has no columns to choose."
+        )
     try:
         found = load(dataset)
     except (DatasetError, ValueError) as error:
@@ -106,9 +108,9 @@ def refusal(method: str, table: Table) -> str | None:
     values = table.X.data if sparse.issparse(table.X) else table.X
     accepts = DETAILS[method].accepts
     if "nan" not in accepts and np.isnan(values).any():
-        return "it does not bear missing values"
+        return "it cannot use missing values"
     if "signed" not in accepts and np.fmin.reduce(values, axis=None, initial=0) < 0:
-        return "it takes no negative numbers"
+        return "it cannot use negative numbers"
     return None
 
 
@@ -117,7 +119,7 @@ def last_resort(table: Table, option: str) -> str:
     ways = f"The command does it for you: --missing {', '.join(WAYS[:-1])} or {WAYS[-1]}."
     if refusal("wnmf", table):
         return ways
-    return f"{ways} If none will do: {option} wnmf takes gaps as they are, with -k NUMBER."
+    return f"{ways} Or use {option} wnmf with -k NUMBER, which takes missing values as they are."
 
 
 def require_samples(k: int | str, table: Table, spare: int = 0) -> None:

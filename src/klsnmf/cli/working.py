@@ -59,7 +59,8 @@ def _display(quiet: bool) -> AbstractContextManager[Display]:
 class Shown(NamedTuple):
     """All that there is to see at a moment."""
 
-    text: str
+    title: str
+    steps: str  # of the stage, if there is one
     elapsed: float
     left: float | None  # seconds, for all of the work
     share: float | None  # of all of the work
@@ -99,12 +100,10 @@ class _State(Display):
 
     def now(self, moment: float) -> Shown:
         with self.lock:
-            words = self.text
-            if self.stage:
-                words = f"{words}: {self._steps()}"
             share = self.estimate.share(moment)
             left = self.estimate.told[1] if self.estimate.told else None
-            return Shown(words, moment - self.estimate.begun, left, share)
+            passed = moment - self.estimate.begun
+            return Shown(self.text, self._steps() if self.stage else "", passed, left, share)
 
 
 @contextmanager
@@ -113,18 +112,20 @@ def _rich_bar() -> Iterator[_State]:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, SpinnerColumn
     from rich.progress_bar import ProgressBar
+    from rich.table import Column
     from rich.text import Text
 
     state = _State()
 
     class Words(ProgressColumn):
         def render(self, task: Any) -> Text:
-            return Text(state.now(time.monotonic()).text)
+            shown = state.now(time.monotonic())
+            return Text(shown.steps or shown.title)
 
     class Bar(ProgressColumn):
         def render(self, task: Any) -> ProgressBar:
             share = state.now(time.monotonic()).share
-            return ProgressBar(1.0, share or 0.0, width=30, pulse=share is None)
+            return ProgressBar(1.0, share or 0.0, width=20, pulse=share is None)
 
     class Times(ProgressColumn):
         def render(self, task: Any) -> Text:
@@ -132,8 +133,10 @@ def _rich_bar() -> Iterator[_State]:
             left = "" if shown.left is None else f", {about(shown.left)}"
             return Text(f"elapsed {clock(shown.elapsed)}{left}")
 
-    columns = (SpinnerColumn(), Words(), Bar(), Times())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # One line however narrow the terminal: the words give way.
+    words = Words(Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    columns = (SpinnerColumn(), words, Bar(), Times(Column(no_wrap=True)))
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
         bars.add_task("", total=None)
         yield state
 
@@ -164,4 +167,5 @@ class _Lines(_State):
     def line(self, moment: float) -> str:
         shown = self.now(moment)
         left = "" if shown.left is None else f"; {about(shown.left)}"
-        return f"{shown.text}; elapsed {shown.elapsed:.0f} s{left}"
+        words = f"{shown.title}: {shown.steps}" if shown.steps else shown.title
+        return f"{words}; elapsed {shown.elapsed:.0f} s{left}"

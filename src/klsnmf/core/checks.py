@@ -132,7 +132,7 @@ def require_filled(n: int, p: int, entries: int, what: str) -> None:
             side <= max(free, _FOR_AN_ENTRY * entries),
             f"{what} claims {side} {name} for {entries} entries: nearly all are empty",
         )
-    memory.require(16.0 * (n + p) + 32.0 * entries, what, "Give a part of its rows.")
+    memory.require(16.0 * (n + p) + 32.0 * entries, what, "Use fewer rows.")
 
 
 def _within(indices: NDArray[Any], most: int, what: str) -> NDArray[Any]:

@@ -150,7 +150,7 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
         # To seek before the start is an invalid argument; any other OSError is the disk's.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
-        raise UnsafeFileError(f"{path} is not a sound zip archive ({error}).") from error
+        raise UnsafeFileError(f"{path} is not a valid zip archive ({error}).") from error
 
 
 def ending(path: Path) -> str:
@@ -170,7 +170,7 @@ def unpacked_size(path: Path, limit: int = LIMIT) -> int:
                 if size > limit:
                     raise UnsafeFileError(f"{path} unpacks to more than the {limit} bytes allowed.")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UnsafeFileError(f"{path} is not a sound gzip file ({error}).") from error
+        raise UnsafeFileError(f"{path} is not a valid gzip file ({error}).") from error
     return size
 
 
@@ -184,7 +184,9 @@ def size_of_regular_file(path: Path) -> int:
 
 def _look_through(entries: list[zipfile.ZipInfo], limit: int, path: str) -> None:
     if len(entries) > _MOST_ENTRIES:
-        raise UnsafeFileError(f"{path} holds {len(entries)} entries, {_MOST_ENTRIES} are allowed.")
+        raise UnsafeFileError(
+            f"{path} holds {len(entries)} entries; at most {_MOST_ENTRIES} are allowed."
+        )
     seen = set()
     for entry in entries:
         name = entry.filename
@@ -202,7 +204,7 @@ def _look_through(entries: list[zipfile.ZipInfo], limit: int, path: str) -> None
             )
     total = sum(entry.file_size for entry in entries)
     if total > limit:
-        raise UnsafeFileError(f"{path} unpacks to {total} bytes, {limit} are allowed.")
+        raise UnsafeFileError(f"{path} unpacks to {total} bytes; at most {limit} are allowed.")
 
 
 def _leads_elsewhere(name: str) -> bool:
@@ -227,7 +229,7 @@ def _claim(stream: IO[bytes], size: int, limit: int, where: str) -> Header:
             "damaged."
         )
     if needed > limit:
-        raise UnsafeFileError(f"{where} takes {needed} bytes, {limit} are allowed.")
+        raise UnsafeFileError(f"{where} takes {needed} bytes; at most {limit} are allowed.")
     return header
 
 

@@ -119,6 +119,6 @@ def _grey_and_small(content: bytes, where: str) -> NDArray[np.uint8]:
                 raise UnsafeFileError(f"{where} has {image.size} pixels, not {(width, height)}.")
             grey = np.asarray(image.convert("L"), dtype=np.float64)
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UnsafeFileError(f"{where} is no sound JPEG image ({error}).") from error
+        raise UnsafeFileError(f"{where} is not a valid JPEG image ({error}).") from error
     blocks = grey.reshape(height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
     return np.round(blocks.mean(axis=(1, 3))).astype(np.uint8).ravel()

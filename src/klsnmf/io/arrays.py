@@ -57,8 +57,8 @@ def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> 
     """The only array of a file, once nothing is asked for by name."""
     if choice.columns or choice.id_column or choice.label_column:
         raise InputError(
-            f"{path} is one array without names, so that --columns, --id-column and --label-column "
-            "have no meaning for it. Leave them out, or save a table."
+            f"Leave out --columns, --id-column and --label-column, or save a table: {path} is an "
+            "array without column names."
         )
     return _table(path, {name: make()}, choice)
 
@@ -66,8 +66,8 @@ def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> 
 def _refuse_column_names(path: Path, choice: Choice) -> None:
     if choice.exclude or choice.words:
         raise InputError(
-            f"The columns of {path} have no names, so that --exclude and --encode have no meaning "
-            "for it. Leave them out, or save a table."
+            f"Leave out --exclude and --encode, or save a table: the columns of {path} have no "
+            "names."
         )
 
 
@@ -75,7 +75,9 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
     _refuse_column_names(path, choice)
     arrays = {name: array for name, array in arrays.items() if array.ndim > 0}
     if not arrays:
-        raise InputError(f"{path} holds no array. Save the samples as an array, a row for each.")
+        raise InputError(
+            f"{path} holds no array. Save the samples as an array, one row per sample."
+        )
     name = _samples(path, arrays, choice)
     X = numbers(arrays[name], f"{path}, {name}")
     if sparse.issparse(X):
@@ -130,7 +132,7 @@ def _samples(path: Path, arrays: Arrays, choice: Choice) -> str:
         return (tables or list(arrays))[0]
     shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:10])
     raise InputError(
-        f"{path} holds several arrays: {shapes}. Say which has the samples: --columns NAME."
+        f"{path} holds several arrays: {shapes}. Choose the one with the samples: --columns NAME."
     )
 
 
@@ -183,4 +185,4 @@ def unsound(path: Path, kind: str) -> Iterator[None]:
         yield
     except (KeyError, ValueError) as error:
         reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
-        raise files.UnsafeFileError(f"{path} is not a sound {kind} ({reason}).") from error
+        raise files.UnsafeFileError(f"{path} is not a valid {kind} ({reason}).") from error

@@ -97,7 +97,7 @@ def table_of(
         ids += cells[places.ids] if places.ids is not None else ()
         labels += cells[places.labels] if places.labels is not None else ()
     if not lines:
-        raise InputError(f"{path} has a line of column names and no other. Add rows of data.")
+        raise InputError(f"{path} has column names but no rows. Add rows of data.")
     kept, left_out = _kept(path, names, columns, places)
     X = np.empty((len(lines), len(kept)))
     for j, place in enumerate(kept):

@@ -28,8 +28,8 @@ def read(path: Path, choice: Choice) -> Table:
     """The table of a text file with a row for each sample."""
     size = unpacked_size(path) if _packed(path) else path.stat().st_size
     if size > LIMIT:
-        raise InputError(f"{path} has {size} bytes, {LIMIT} are allowed. Give a part of its rows.")
-    memory.require(_GROWTH * size, f"The table of {path}", "Give a part of its rows or columns.")
+        raise InputError(f"{path} has {size} bytes; at most {LIMIT} are allowed. Use fewer rows.")
+    memory.require(_GROWTH * size, f"The table of {path}", "Use fewer rows or columns.")
     delimiter = delimiter_of(path)
     return table_of(path, rows_of(path, delimiter), choice, decimal_comma=delimiter == ";")
 

@@ -54,7 +54,7 @@ def opened(path: Path) -> Iterator[Store]:
     except (InputError, UnsafeFileError, MemoryError):
         raise
     except Exception as error:  # the library has one for every part of a file
-        raise UnsafeFileError(f"{path} is not a sound .h5ad file ({error}).") from error
+        raise UnsafeFileError(f"{path} is not a valid .h5ad file ({error}).") from error
 
 
 class Store:
@@ -97,7 +97,7 @@ class Store:
             raise UnsafeFileError(f"{self.path}: {what} claims {found.nbytes} bytes.")
         if found.chunks and int(np.prod(found.chunks, dtype=float)) * found.dtype.itemsize > _PIECE:
             raise UnsafeFileError(f"{self.path}: {what} is stored in pieces that are too large.")
-        memory.require(2 * found.nbytes, f"{self.path}, {what},", "Give a part of its rows.")
+        memory.require(2 * found.nbytes, f"{self.path}, {what},", "Use fewer rows.")
         if h5py.check_string_dtype(found.dtype) is not None:
             return self._texts(found, what)
         if found.dtype.kind not in "biuf":

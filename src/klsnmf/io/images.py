@@ -53,7 +53,7 @@ def read(path: Path, choice: Choice) -> Table:
     names = found.names
     if not names:
         raise InputError(
-            f"{path} holds no image. Put images into it that end in {', '.join(SUFFIXES)}."
+            f"{path} holds no image. Add images whose names end in {', '.join(SUFFIXES)}."
         )
     try:
         import PIL.Image  # noqa: F401
@@ -67,7 +67,7 @@ def read(path: Path, choice: Choice) -> Table:
     height, width, colour = _common(list(sizes.values()), choice.image_shape)
     shape = (len(sizes), height, width, 3) if colour else (len(sizes), height, width)
     memory.require(
-        5.0 * np.prod(shape, dtype=float), f"The images of {path}", "Cluster a part of them."
+        5.0 * np.prod(shape, dtype=float), f"The images of {path}", "Cluster fewer of them."
     )
     pixels = np.empty(shape, np.uint8)
     done: list[str] = []
@@ -80,9 +80,9 @@ def read(path: Path, choice: Choice) -> Table:
         told = _described(path, broken, len(names))
         if not choice.skip_broken or not done:
             raise InputError(
-                f"{told} Repair or remove what is broken, or leave it out with --skip-broken."
+                f"{told} Repair or remove the broken ones, or leave them out with --skip-broken."
             )
-        messages.append(f"{told} What is broken was left out.")
+        messages.append(f"{told} The broken ones were left out.")
     pixels = pixels[: len(done)]
     changed = sum(sizes[name][:2] != (height, width) for name in done)
     if changed:
@@ -176,6 +176,6 @@ def _opened(path: Path) -> Iterator[Any]:
     except InputError:
         raise
     except UnidentifiedImageError as error:
-        raise InputError(f"{path} is not a sound image (its kind is not known)") from error
+        raise InputError(f"{path} is not a valid image (unknown format)") from error
     except Exception as error:  # decoders of many formats have many ways to complain
-        raise InputError(f"{path} is not a sound image ({error})") from error
+        raise InputError(f"{path} is not a valid image ({error})") from error

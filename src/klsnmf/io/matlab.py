@@ -52,13 +52,13 @@ def read_mat(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, Any]
     path = Path(path)
     size = size_of_regular_file(path)
     if size > limit:
-        raise UnsafeFileError(f"{path} has {size} bytes, {limit} are allowed.")
-    memory.require(size, f"What {path} holds", "Give a part of the data.")
+        raise UnsafeFileError(f"{path} has {size} bytes; at most {limit} are allowed.")
+    memory.require(size, f"What {path} holds", "Use less data.")
     content = memoryview(path.read_bytes())
     order = {b"IM": "<", b"MI": ">"}.get(bytes(content[126:_HEADER]))
     if order is None or bytes(content[124:126]) not in (b"\x00\x01", b"\x01\x00"):
         raise UnsafeFileError(
-            f"{path} is no MATLAB file of version 5 to 7; in MATLAB use save(..., '-v7')."
+            f"{path} is not a MATLAB file of version 5 to 7; in MATLAB use save(..., '-v7')."
         )
     found: dict[str, Any] = {}
     try:
@@ -74,7 +74,7 @@ def read_mat(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, Any]
     except (ValueError, IndexError, struct.error, zlib.error) as error:
         if isinstance(error, UnsafeFileError):
             raise
-        raise UnsafeFileError(f"{path} is not a sound MATLAB file ({error}).") from error
+        raise UnsafeFileError(f"{path} is not a valid MATLAB file ({error}).") from error
     return found
 
 
@@ -103,7 +103,7 @@ def _unpacked(part: memoryview, room: int, path: Path) -> memoryview:
         rest = unpacker.unconsumed_tail
     if size > room:
         raise UnsafeFileError(f"{path} unpacks to more bytes than are allowed.")
-    memory.require(2 * size, f"What {path} holds", "Give a part of the data.")
+    memory.require(2 * size, f"What {path} holds", "Use less data.")
     return memoryview(zlib.decompress(part))
 
 

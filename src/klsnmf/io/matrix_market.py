@@ -50,7 +50,7 @@ def read_mtx(path: str | os.PathLike[str], limit: int = LIMIT) -> Matrix:
     path = Path(path)
     size = size_of_regular_file(path)
     if size > limit:
-        raise UnsafeFileError(f"{path} has {size} bytes, {limit} are allowed.")
+        raise UnsafeFileError(f"{path} has {size} bytes; at most {limit} are allowed.")
     with path.open("rb") as file:
         header = _read_header(file, path)
         if _SHORTEST * header.numbers > size:
@@ -63,8 +63,8 @@ def read_mtx(path: str | os.PathLike[str], limit: int = LIMIT) -> Matrix:
             try:
                 checks.require_filled(*header.sides, header.entries, "the matrix")
             except ValueError as error:
-                raise UnsafeFileError(f"{path} is not a sound matrix ({error}).") from error
-        memory.require(40.0 * header.numbers, f"The matrix of {path}", "Give a part of its rows.")
+                raise UnsafeFileError(f"{path} is not a valid matrix ({error}).") from error
+        memory.require(40.0 * header.numbers, f"The matrix of {path}", "Use fewer rows.")
         values = _numbers(file.read(), path)
     if len(values) != header.numbers:
         raise UnsafeFileError(f"{path} has {len(values)} numbers and claims {header.numbers}.")
@@ -81,7 +81,7 @@ def _read_header(file: IO[bytes], path: Path) -> _Header:
     symmetries = ("general", "symmetric", "skew-symmetric")
     known = form in ("coordinate", "array") and symmetry in symmetries
     if not known or (form == "array" and field == "pattern"):
-        raise UnsafeFileError(f"{path} has an unsupported format: {form} {symmetry}.")
+        raise UnsafeFileError(f"{path} holds an unsupported kind of matrix: {form} {symmetry}.")
     line = file.readline(_LONGEST_LINE)
     while line and (line.startswith(b"%") or not line.strip()):
         line = file.readline(_LONGEST_LINE)
@@ -104,7 +104,7 @@ def _numbers(text: bytes, path: Path) -> Array:
             warnings.simplefilter("error", DeprecationWarning)
             return np.fromstring(text.decode("ascii"), dtype=np.float64, sep=" ")
     except (DeprecationWarning, ValueError) as error:
-        raise UnsafeFileError(f"{path} holds something that is no number.") from error
+        raise UnsafeFileError(f"{path} holds something that is not a number.") from error
 
 
 def _sparse(header: _Header, values: Array, path: Path) -> sparse.csr_array:

@@ -105,9 +105,10 @@ def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
 def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
     wanted = "the model.npz that klsnmf cluster wrote"
     if isinstance(reason, UnsafeFileError):
-        return ModelError(f"{reason} It is no model of klsnmf: give {wanted}.")
+        return ModelError(f"{reason} It is not a model of klsnmf: give {wanted}.")
     return ModelError(
-        f"{path} is no model that this klsnmf reads ({reason}). Give {wanted}, or make it again."
+        f"{path} is not a model that this version of klsnmf can read ({reason}). Give {wanted}, "
+        "or make it again."
     )
 
 

@@ -37,7 +37,7 @@ def read(path: Path, choice: Choice) -> Table:
             return _read(file, path, choice)
     except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} is not a sound Parquet file ({error}). Save the table again, or get the file "
+            f"{path} is not a valid Parquet file ({error}). Save the table again, or get the file "
             "again."
         ) from error
 
@@ -72,10 +72,10 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     size = 8 * n * len(kept)
     if size > LIMIT:
         raise InputError(
-            f"{path} unpacks to {size} bytes, {LIMIT} are allowed. Give a part of its rows or "
+            f"{path} unpacks to {size} bytes; at most {LIMIT} are allowed. Use fewer rows or "
             "columns."
         )
-    memory.require(2 * size, f"The table of {path}", "Give a part of its rows or columns.")
+    memory.require(2 * size, f"The table of {path}", "Use fewer rows or columns.")
 
     def column(place: int) -> Any:
         found = file.read(columns=[names[place]]).column(0)

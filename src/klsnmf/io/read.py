@@ -60,7 +60,7 @@ def read(path: Path, choice: Choice) -> Table:
     elif ending(path) not in READERS:
         sheet = "Save the sheet as CSV. " if path.suffix.lower() in _SPREADSHEETS else ""
         raise InputError(
-            f"{path} has an unsupported file type. {sheet}Give a folder, or a file "
+            f"Unsupported file type: {path}. {sheet}Give a folder, or a file "
             f"that ends in {', '.join(READERS)}."
         )
     elif not path.is_file():
@@ -72,10 +72,11 @@ def read(path: Path, choice: Choice) -> Table:
     except UnsafeFileError as error:
         raise InputError(f"{error} Save the data again, or get the file again.") from error
     except MemoryError as error:
-        raise InputError(str(error) or f"{path} does not fit into the memory.") from error
+        raise InputError(str(error) or f"{path} does not fit into memory.") from error
     except OSError as error:
         raise InputError(
-            f"{path} could not be read: {error.strerror or error}. Check that you may read it."
+            f"{path} could not be read: {error.strerror or error}. Check that you have permission "
+            "to read it."
         ) from error
     if choice.text_column is not None and table.text_column is None:
         raise InputError(

@@ -52,7 +52,7 @@ def _fill(path: Path) -> str:
             start = start or part
             size += file.write(part)
             if size > LIMIT:
-                raise InputError(f"{NAME} has more than the {LIMIT} bytes allowed. Give a part.")
+                raise InputError(f"{NAME} has more than the {LIMIT} bytes allowed. Use fewer rows.")
     if start.startswith(b"PK"):
         return ".npz" if b".npy" in start[:100] else ".xlsx"
     return next((end for begin, end in _BEGINNINGS.items() if start.startswith(begin)), ".csv")

@@ -145,7 +145,7 @@ def numbers(X: Any, where: str) -> Any:
     if X.dtype != wanted:
         count = X.nnz if sparse.issparse(X) else X.size
         needed = float(count) * np.dtype(wanted).itemsize
-        memory.require(needed, f"{where}, as numbers with fractions,", "Give a part of its rows.")
+        memory.require(needed, f"{where}, as numbers with fractions,", "Use fewer rows.")
     return X.astype(wanted, copy=False)
 
 
@@ -238,7 +238,7 @@ def _matching(
             continue
         fitting = [place for place, name in enumerate(names) if fnmatchcase(name, word)]
         if not fitting:
-            raise InputError(f"{path} has no column that fits {word!r}. It has {listed(names)}.")
+            raise InputError(f"{path} has no column that matches {word!r}. It has {listed(names)}.")
         for place in fitting:
             found.setdefault(place, False)
     return found
@@ -254,15 +254,14 @@ def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
     if not kept:
         raise InputError(
             f"{path} has no column of numbers to cluster by; its columns are {listed(names)}. "
-            "Describe the samples by numbers."
+            "klsnmf needs numeric columns; for text use --text-column."
         )
 
 
 def needs(path: Path, package: str, otherwise: str = "") -> InputError:
     """What to say where a package that reads such files is not installed."""
     return InputError(
-        f"{path} is read with the package {package}, which is not installed. Run: pip install "
-        f"{package}{otherwise}"
+        f"Reading {path} needs the package {package}. Run: pip install {package}{otherwise}"
     )
 
 

@@ -125,7 +125,7 @@ def _look_through(path: Path) -> None:
     with open_zip(path) as archive:
         entries = archive.infolist()
         total = sum(entry.file_size for entry in entries)
-        memory.require(_GROWTH * total, f"The table of {path}", "Give a part of its rows.")
+        memory.require(_GROWTH * total, f"The table of {path}", "Use fewer rows.")
         for entry in entries:
             if entry.filename.lower().endswith((".xml", ".rels")):
                 with archive.open(entry) as stream:
@@ -157,5 +157,5 @@ def _sound(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise UnsafeFileError(
-            f"{path} is not a sound workbook ({type(error).__name__}: {error})."
+            f"{path} is not a valid workbook ({type(error).__name__}: {error})."
         ) from error

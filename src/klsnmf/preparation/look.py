@@ -136,9 +136,9 @@ def uneven(table: Table) -> str | None:
     if ratio <= _UNEVEN:
         return None
     alone = _ALONE * np.square(spread / spread[most]).sum() < 1
-    outcome = "it decides nearly alone" if alone else "the widest columns dominate"
+    outcome = "this one decides almost alone" if alone else "the widest dominate"
     return (
-        f"The columns have very different spreads ({short(table.features[most])} has "
+        f"Columns have very different spreads ({short(table.features[most])} has "
         f"{float(f'{ratio:.2g}'):.0f} times that of {short(table.features[least])}), so {outcome}. "
         "If the columns have different units, use --scale standard."
     )

@@ -47,13 +47,22 @@ function onScale(share) {
   return `color-mix(in oklab, var(--${to}) ${percent}%, var(--${from}))`;
 }
 
+const painted = []; // what each point was painted with last
+
+// To draw a mark anew takes a browser long, so only what differs is set.
 function paint(mark, by, point) {
   const place = by.category ? by.category(point) : homeOf(points[point]);
   const share = by.share?.(point);
   const unknown = by.category ? place < 0 : share === null;
-  mark.setAttribute("href", shapeOf(Math.max(place, 0)));
-  mark.setAttribute("class", unknown ? "unknown" : by.category ? colourOf(place) : "");
-  mark.style.setProperty("--c", by.share && !unknown ? onScale(share) : "");
+  const shape = shapeOf(Math.max(place, 0));
+  const kind = unknown ? "unknown" : by.category ? colourOf(place) : "scaled";
+  const colour = by.share && !unknown ? onScale(share) : "";
+  const faded = isShown(point) ? "" : " faded";
+  const before = (painted[point] ??= [mark.getAttribute("href"), "", ""]);
+  if (before[0] !== shape) mark.setAttribute("href", shape);
+  if (before[1] !== kind + faded) mark.setAttribute("class", kind + faded);
+  if (before[2] !== colour) mark.style.setProperty("--c", colour);
+  painted[point] = [shape, kind + faded, colour];
 }
 
 const LEGEND = 48;

@@ -101,10 +101,7 @@ const SHORT = 18; // letters of a name on the map
 function drawMap() {
   show(-1);
   painting = colouring();
-  marks.forEach((mark, p) => {
-    paint(mark, painting, p);
-    mark.classList.toggle("faded", !isShown(p));
-  });
+  marks.forEach((mark, p) => paint(mark, painting, p));
   drawLegend(painting);
   all(".numbers text").forEach((text) => {
     const c = Number(text.dataset.cluster);
