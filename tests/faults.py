@@ -65,6 +65,12 @@ HOSTILE_MODELS = "test_hostile_models_run_no_code"
 FAULTS = [
     # --------------------------------------------------------- habits that users bring
     Fault(
+        "family: as many components as features are told to be too many",
+        "if self._bound_by_features and self.n_clusters > n_features:",
+        "if self._bound_by_features and self.n_clusters >= n_features:",
+        "test_more_components_than_features_are_told",
+    ),
+    Fault(
         "notebook: links of the page lead to the notebook",
         "_BASE = '<base href=\"about:srcdoc\">'",
         '_BASE = ""',

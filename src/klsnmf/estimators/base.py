@@ -74,6 +74,9 @@ class Clusterer(
     #: Whether arrays of other libraries stay on their device; else they become numpy's.
     _on_devices: ClassVar[bool] = False
 
+    #: Whether more components than features are too many for a unique answer.
+    _bound_by_features: ClassVar[bool] = False
+
     #: What parameters may be, where that is not what others of this name may be.
     _own_constraints: ClassVar[dict[str, list[Any]]] = {}
 

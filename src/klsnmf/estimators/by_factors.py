@@ -38,7 +38,7 @@ from ..solve.starts import nndsvd
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import lost_with_most, read_labels, strength
-from .notes import FewerClusters, NotConverged, Note
+from .notes import FewerClusters, MoreThanFeatures, NotConverged, Note
 from .validate import as_numbers, noted_names
 
 
@@ -54,6 +54,8 @@ class Factorization(Clusterer):
     gaps: ClassVar[bool] = False
     orthogonal: ClassVar[bool] = False
     degree: ClassVar[int] = 2
+
+    _bound_by_features = True
 
     _own_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -221,7 +223,7 @@ class Factorization(Clusterer):
             "strengths_": strength(reading.scores(G, gains), labels).astype(X.dtype, copy=False),
             **{"_reading": reading, "_unit": unit, "_fitted_on_sparse": sparse.issparse(X)},
         }
-        return [Result(attributes, self._notes(best, labels))]
+        return [Result(attributes, self._notes(best, labels, X.shape[1]))]
 
     def _unit_of(self, X: Matrix) -> float:
         """A power of two in whose units the squares of X neither overflow nor vanish."""
@@ -286,13 +288,15 @@ class Factorization(Clusterer):
             pair.append(value)
         return pair
 
-    def _notes(self, solution: Solution, labels: Labels) -> tuple[Note, ...]:
+    def _notes(self, solution: Solution, labels: Labels, n_features: int) -> tuple[Note, ...]:
         """What the user should know about the fit."""
         found, notes = len(np.unique(labels)), list[Note]()
         if solution.status is Status.EXHAUSTED and self.tol > 0:
             notes.append(NotConverged(self.max_iter, type(self).__name__))
         if found < self.n_clusters:
             notes.append(FewerClusters(found, self.n_clusters, self.labels))
+        if self._bound_by_features and self.n_clusters > n_features:
+            notes.append(MoreThanFeatures(self.n_clusters, n_features))
         return tuple(notes)
 
 

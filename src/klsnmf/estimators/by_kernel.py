@@ -55,7 +55,15 @@ from ..solve.starts import starts
 from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import led_by, strength
-from .notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
+from .notes import (
+    Collapsed,
+    FewerClusters,
+    InDoubt,
+    MoreThanFeatures,
+    NotClear,
+    NotConverged,
+    Note,
+)
 from .validate import as_numbers, check_start, noted_names
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -178,6 +186,8 @@ class KernelClusterer(Clusterer):
             attributes = estimator._attributes(setup, samples, view, lam, solution)
             found = len(np.unique(to_host(attributes["labels_"])))
             notes = estimator._notes(setup, k, lam, solution, safe, found)
+            if estimator._bound_by_features and k > samples.X.shape[1]:
+                notes += (MoreThanFeatures(k, samples.X.shape[1]),)
             if choice is not None and not solution.collapsed:
                 notes += _doubts(choice.walk, attributes["labels_"])
             if counted is not None:

@@ -92,6 +92,7 @@ class WNMF(Alternated, Weighable):
     Parameters
     ----------
     n_clusters : int, default=8
+        More clusters than features are fitted with a warning: their components are not unique.
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
@@ -404,6 +405,9 @@ class RMNMF(GraphFactorization):
     signed = True
     orthogonal = True
     degree = 1
+
+    # F is free and a row of G has one entry: clusters as those of k-means.
+    _bound_by_features = False
 
     _: KW_ONLY
     max_iter: int = 3000

@@ -111,6 +111,8 @@ class CNMF(KernelFactorization):
     callback: Callback | None = None
     solver: str = "auto"
 
+    _bound_by_features = True
+
     def _setup(self) -> Setup:
         return self._problem_of(KernelSettings.of(self, kernel="linear", gram="samples"))
 

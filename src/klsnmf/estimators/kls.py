@@ -288,6 +288,11 @@ class LSNMF(KernelClusterer):
 
     _on_devices = True
 
+    @property
+    def _bound_by_features(self) -> bool:  # type: ignore[override]
+        """Where both factors are free the problem is that of CNMF."""
+        return not self.orthogonal
+
     def _setup(self) -> Setup:
         kernel = KernelSettings.of(self, kernel="linear")
         return Setup.of(self, kernel, orthogonal=self.orthogonal)

@@ -138,6 +138,30 @@ class FewerClusters:
 
 
 @dataclass(frozen=True)
+class MoreThanFeatures:
+    """More components than features: they are not unique, and chance has a part in the clusters."""
+
+    warns: ClassVar[bool] = True
+
+    n_clusters: int
+    n_features: int
+
+    def __str__(self) -> str:
+        return self._told("n_clusters=", "lower n_clusters")
+
+    @property
+    def in_command(self) -> str:
+        return self._told("-k ", "ask for fewer with -k")
+
+    def _told(self, asked: str, remedy: str) -> str:
+        return (
+            f"{asked}{self.n_clusters} is more than the {plural(self.n_features, 'feature')} of X, "
+            "so the components are not unique and the clusters depend on the start: "
+            f"{remedy}, or use KLSNMF, whose clusters may be more than the features."
+        )
+
+
+@dataclass(frozen=True)
 class NotClear:
     """The number of clusters was chosen, but the choice is not clear.
 

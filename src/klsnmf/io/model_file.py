@@ -29,7 +29,14 @@ from ..core.files import UnsafeFileError
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
-from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged
+from ..estimators.notes import (
+    Collapsed,
+    FewerClusters,
+    InDoubt,
+    MoreThanFeatures,
+    NotClear,
+    NotConverged,
+)
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
@@ -148,7 +155,8 @@ _ARCHIVE = _ModelArchive(
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
     *(texts.WeighWords,),
-    *(Collapsed, FewerClusters, NotClear, NotConverged, InDoubt, Doubts, Trouble),
+    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt),
+    *(Doubts, Trouble),
 )
 
 
