@@ -25,7 +25,7 @@ def test_a_fit_that_ran_out_of_iterations(kind):
     assert isinstance(warning, FitWarning)
     assert warning.note == note
     assert str(warning) == str(note)
-    assert "raise max_iter" in str(note)
+    assert "Raise max_iter" in str(note)
     assert "--max-iter" in note.in_command
     assert "max_iter" not in note.in_command
 
