@@ -16,18 +16,18 @@ from .limits import CASES
 Planted = tuple[Any, Any]
 
 
-def cells(seed: int) -> Planted:
+def cells(seed: int, raised: tuple[float, float] = (4, 15)) -> Planted:
     """Counts of 500 genes in 3000 cells of 8 types, 900 down to 50 of a type.
 
-    A type raises 30 genes 4 to 15 times. Cells differ in depth, and counts vary more than those of
-    Poisson.
+    A type raises 30 genes 4 to 15 times, or as given. Cells differ in depth, and counts vary more
+    than those of Poisson.
     """
     rng, genes = np.random.default_rng(seed), 500
     sizes = [900, 650, 480, 350, 250, 180, 140, 50]
     y = np.repeat(np.arange(len(sizes)), sizes)
     activity = np.tile(rng.gamma(0.6, size=genes), (len(sizes), 1))
     for of_type in activity:
-        of_type[rng.choice(genes, 30, replace=False)] *= rng.uniform(4, 15, size=30)
+        of_type[rng.choice(genes, 30, replace=False)] *= rng.uniform(*raised, size=30)
     depth = rng.lognormal(0, 0.35, size=len(y))
     expected = activity[y] * depth[:, None]
     return rng.poisson(expected * rng.gamma(2, 1 / 2, size=expected.shape)).astype(float), y

@@ -834,7 +834,13 @@ FAULTS = [
         "number of clusters: what cuts of a piece explain does not count",
         "np.clip((explained - chance) / (1 - chance), 0, 1)",
         "np.clip(explained, 0, 1)",
-        "test_the_score_is_persistence_clarity_and_number",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
+    ),
+    Fault(
+        "number of clusters: specks count as clusters",
+        "clarity(explained, chance) ** 2 * evenness",
+        "clarity(explained, chance) ** 2",
+        "test_the_score_is_persistence_clarity_evenness_and_number",
     ),
     Fault(
         "number of clusters: a rival does not matter",
@@ -1266,6 +1272,30 @@ FAULTS = [
         "if force or unfinished or not any(folder.iterdir()):",
         "if force or before is not None or not any(folder.iterdir()):",
         "test_earlier_results_are_kept",
+    ),
+    Fault(
+        "preparation: the steps of a model file are not looked at",
+        "width = step.check(width)",
+        "width = p",
+        "test_steps_from_a_stranger_are_checked",
+    ),
+    Fault(
+        "preparation: pixels and ratings are taken for counts",
+        "if at_the_end.mean() > _AT_THE_END or ",
+        "if ",
+        "test_what_are_no_counts",
+    ),
+    Fault(
+        "preparation: new counts are brought to another depth",
+        "found = log_counts(counts, self.depth)",
+        "found = log_counts(counts, median_depth(table, self.which))",
+        "test_new_counts_are_brought_to_the_depth_of_the_old",
+    ),
+    Fault(
+        "preparation: rows are numbered anew after some were left out",
+        "ids=[self.ids[i] for i in kept],",
+        "ids=Counted(len(kept)),",
+        "test_rows_that_are_left_out_keep_their_numbers_and_are_told",
     ),
 ]
 

@@ -181,10 +181,13 @@ PLACES = np.arange(P)
         Standard(ONES[:-1], ONES),
         Standard(np.nan * ONES, ONES),
         Standard("mean", [1]),
-        LogCounts(PLACES + 1),
-        LogCounts(PLACES[::-1].copy()),
-        LogCounts(PLACES - 1),
-        LogCounts([0]),
+        LogCounts(PLACES + 1, 1e4),
+        LogCounts(PLACES[::-1].copy(), 1e4),
+        LogCounts(PLACES - 1, 1e4),
+        LogCounts([0], 1e4),
+        LogCounts(PLACES, -1.0),
+        LogCounts(PLACES, np.inf),
+        LogCounts(PLACES, 7),
         KeepColumns(PLACES[:-1]),
         KeepColumns(PLACES.astype(float)),
         LeaveOutRows(2.0),
@@ -313,12 +316,20 @@ def test_counts_beside_measurements():
     X = np.column_stack([counts(), measured(60)[:, :2] * [1, 50]])
     names = [*(f"g{j}" for j in range(30)), "age", "mass"]
     table, steps = looked_at(X, names)
-    assert steps.scales == ["log", "standard"]
+    assert steps.scales == ["log-median", "standard"]
     depth = X[:, :30].sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(table.X[:, :30], np.log1p(X[:, :30] / depth * 10_000))
+    np.testing.assert_allclose(table.X[:, :30], np.log1p(X[:, :30] / depth * np.median(depth)))
     np.testing.assert_allclose(table.X[:, 30:].std(axis=0), 1)
     assert table.messages[0].startswith("30 columns, 'g0' to 'g29': counts (")
     assert table.messages[1].startswith("'age', 'mass': no counts, scaled to mean 0")
+
+
+def test_new_counts_are_brought_to_the_depth_of_the_old():
+    X, names = counts(), [f"g{j}" for j in range(30)]
+    table, steps = looked_at(X, names)
+    new = Table("new", 7 * X[:5], Counted(5), features=names)
+    np.testing.assert_allclose(steps.apply(new).X, table.X[:5])
+    assert steps.steps[0].depth == np.median(X.sum(axis=1))
 
 
 def test_sparse_counts_with_names():
@@ -326,7 +337,7 @@ def test_sparse_counts_with_names():
     names = [f"g{j}" for j in range(30)]
     thin = Table("t", sparse.csr_array(X), Counted(60), features=names)
     found, steps = fitted(thin, auto=True)
-    assert steps.scales == ["log"]
+    assert steps.scales == ["log-median"]
     np.testing.assert_allclose(found.X.toarray(), looked_at(X, names)[0].X)
 
 
@@ -344,7 +355,7 @@ def test_sparse_counts_with_names():
 def test_what_are_no_counts(change):
     X = change(counts())
     _, steps = looked_at(X, [f"g{j}" for j in range(X.shape[1])])
-    assert "log" not in steps.scales
+    assert "log-median" not in steps.scales
 
 
 def test_what_has_no_different_units():
@@ -423,16 +434,19 @@ def test_a_frame_is_prepared_as_the_command_does(library, mixed):
 
 def test_what_a_frame_is_prepared_by_is_told(capsys):
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(counts(), columns=[f"g{j}" for j in range(30)])
+    X = counts()
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(30)])
     frame["year"] = pandas.array([2007, None] * 30, dtype="Int64")
     ready = klsnmf.prepare(frame, verbose=True)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "Left out: 'year', a year."
     assert told[1].startswith("30 columns, 'g0' to 'g29': counts (")
     assert "--" not in "".join(told)
-    np.testing.assert_allclose(ready.fit_transform(frame), log_counts(counts()))
+    np.testing.assert_allclose(ready.fit_transform(frame), log_counts(X, np.median(X.sum(axis=1))))
     plain = klsnmf.prepare(frame, scale="none", missing="median").fit_transform(frame)
-    np.testing.assert_allclose(plain, counts())
+    np.testing.assert_allclose(plain, X)
+    logs = klsnmf.prepare(frame, scale="log").fit_transform(frame)
+    np.testing.assert_allclose(logs, np.log1p(X / X.sum(axis=1, keepdims=True) * 10_000))
     for wrong in ({"scale": "root"}, {"missing": "mean"}, {"encode": ["sex"]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             klsnmf.prepare(frame, **wrong)

@@ -52,7 +52,7 @@ def test_counts_of_cells():
     assert accuracy(y, labels) >= 0.98
     assert labels.max() + 1 == 8
     assert "Note: 500 columns, 'GENE1' to 'GENE500': counts (whole numbers, " in told
-    assert "log1p of counts per 10,000. As they are: --scale none." in told
+    assert "the median of these sums. Per 10,000: --scale log. As they are: --scale none." in told
     assert "Left out, because they hold text: 'kind'." in told
 
 

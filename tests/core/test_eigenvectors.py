@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
+from threadpoolctl import threadpool_limits
 
-from klsnmf.core.eigenvectors import leading, subspace_iteration
+from klsnmf.core.eigenvectors import _orthogonal, leading, subspace_iteration
 
 SEEDS = range(3)
 
@@ -173,3 +174,46 @@ def test_no_products_are_spent_on_what_single_precision_cannot_tell():
     values, _ = leading(multiply, Q, 8)
     assert_allclose(values, 1, atol=1e-5)
     assert len(products) < 100
+
+
+def strip(n, length, rng):
+    """Neighbours in a strip; in a long one eigenvalues crowd below 1."""
+    return steps_between(kneighbors_graph(rng.uniform(size=(n, 2)) * [length, 1], 6))
+
+
+def test_crowded_vectors_are_found_with_few_products():
+    """Counted by columns; a filter of all 88 of them takes several times as many a degree."""
+    rng, columns = np.random.default_rng(0), []
+    S = strip(6000, 100, rng)
+
+    def multiply(V):
+        columns.append(V.shape[1])
+        return S @ V
+
+    values, vectors = leading(multiply, rng.normal(size=(6000, 28)), 80, wanted=40)
+    residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
+    assert residuals[:40].max() < 0.02 * (1 - values[-1])
+    assert sum(columns) < 7000
+
+
+def test_threads_change_nothing_but_rounding():
+    rng = np.random.default_rng(0)
+    S, start = strip(9000, 20, rng), rng.normal(size=(9000, 24))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(leading(S.__matmul__, start.copy(), 8))
+    assert_allclose(found[0][0], found[1][0], atol=1e-9)
+    assert_allclose(np.abs(found[0][1].T @ found[1][1]).diagonal()[:5], 1, atol=1e-6)
+
+
+def test_columns_that_depend_on_each_other_have_an_orthogonal_basis():
+    rng = np.random.default_rng(0)
+    for dtype, most in ((np.float32, 1e-5), (np.float64, 1e-12)):
+        for scale in (1.0, 1e-3, 1e-9, 0.0):
+            Q = rng.normal(size=(500, 6)).astype(dtype)
+            Q[:, 5] = Q[:, 0] + scale * Q[:, 5]
+            basis = _orthogonal(Q.copy())
+            assert_allclose(basis.T @ basis, np.eye(6), atol=most)
+            left = Q - basis @ (basis.T @ Q)
+            assert np.abs(left).max() < most * 10

@@ -5,7 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from klsnmf.kernels.count import CLEAR, LEAST, NEAR, RIVAL, Evidence, by_chance, chosen_of, scores
+from klsnmf.kernels.count import (
+    CLEAR,
+    LEAST,
+    NEAR,
+    RIVAL,
+    Evidence,
+    by_chance,
+    chosen_of,
+    evenness_of,
+    scores,
+)
 
 
 def evidence(score, chosen=None, first=2):
@@ -16,11 +26,20 @@ def evidence(score, chosen=None, first=2):
     return Evidence(numbers, ones, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
 
 
-def test_the_score_is_persistence_clarity_and_number():
-    numbers = np.array([2, 5])
-    found = scores(np.array([4.0, 0.25]), np.array([0.9, 1.0]), np.array([0.8, 0.7]), numbers)
-    np.testing.assert_allclose(found, [2 * 0.5**2, 0.5 * 4**0.75])
-    assert (scores(np.ones(2), np.full(2, 0.6), np.full(2, 0.7), numbers) == 0).all()
+def test_clusters_beside_which_others_are_specks_are_worth_few():
+    assert evenness_of(np.full(7, 30)) == pytest.approx(1)
+    assert evenness_of(np.array([10, 0, 10])) == pytest.approx(1 / 2)
+    assert evenness_of(np.array([5])) == 0
+    assert evenness_of(np.array([960, *[10] * 4])) < 0.1
+    assert evenness_of(np.array([600, 300, 150, 75, 30])) > 0.5
+
+
+def test_the_score_is_persistence_clarity_evenness_and_number():
+    numbers, evenness = np.array([2, 5]), np.array([1.0, 0.3])
+    explained, chance = np.array([0.9, 1.0]), np.array([0.8, 0.7])
+    found = scores(np.array([4.0, 0.25]), explained, chance, evenness, numbers)
+    np.testing.assert_allclose(found, [2 * 0.5**2, 0.5 * 0.3 * 4**0.75])
+    assert (scores(np.ones(2), np.full(2, 0.6), np.full(2, 0.7), evenness, numbers) == 0).all()
 
 
 def test_the_finest_number_near_the_best_is_taken():

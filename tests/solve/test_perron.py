@@ -113,3 +113,24 @@ def test_from_high_above_exact_steps_are_those_of_k_means(seed):
     means = np.array([X[labels == c].mean(axis=0) for c in range(4)])
     nearest = np.square(X[:, None] - means).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(settled(lifted, labels, 4, steps=2).labels, nearest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_samples_a_part_tells_the_clusters(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=3000)
+    F = Features(np.eye(4)[y] + 0.1 * rng.normal(size=(3000, 4)), np.zeros(3000))
+    starts = [np.where(y == 3, 2, y), rng.integers(4, size=3000)]
+    seen = []
+
+    def noted(F, labels, k, steps=perron._STEPS):
+        seen.append(len(labels))
+        return settled(F, labels, k, steps)
+
+    monkeypatch.setattr(perron, "settled", noted)
+    monkeypatch.setattr(perron, "_PART", 200)
+    monkeypatch.setattr(perron, "_PART_OF_CLUSTER", 50)
+    found = best_of(F, starts, 4)
+    np.testing.assert_array_equal(by_appearance(found.labels), by_appearance(y))
+    assert seen.count(3000) == 1  # all samples once, when the clusters are known
+    assert set(seen) == {200, 3000}

@@ -178,9 +178,10 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
         text_column,
         click.option(
             "--scale",
-            type=click.Choice(["none", "standard", "log"]),
+            type=click.Choice(["none", "standard", "log", "log-median"]),
             help="standard gives every column mean 0 and variance 1, for columns of different "
-            "units; log takes log1p of counts per 10,000, for counts. [default: by --prepare]",
+            "units; log takes log1p of counts per 10,000, log-median per the median of their "
+            "sums, for counts. [default: by --prepare]",
         ),
         click.option(
             "--prepare",

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import linalg
 
 from .arrays import slices
 from .types import Array
-from .work import tell, threads_for
+from .work import allowed_threads, side_by_side, tell, threads_for
 
 #: Up to this many samples eigenvectors are computed by a dense solver, which is fast there.
 _SMALL = 400
@@ -36,15 +37,19 @@ _ROUNDS = 12
 #: What the leading vectors gain in a round that leaves them as they are, to all intents.
 _STILL = 1e-5
 
-#: With a filter: its degree for a first look, its lowest, and its highest before the first vectors
-#: are known and after, how steeply it rises between the edge and 1 (the hyperbolic cosine of this),
-#: how often it is applied to a block of columns, and the most products.
+#: With a filter: its degree for a first look, its lowest and its highest, how steeply it rises
+#: between the edge and 1 (the hyperbolic cosine of this), further looks at many samples, of which
+#: eigenvalues crowd, from what degree on they are worth it, how often it is applied to a block of
+#: columns after them and in each round that follows, and the most products.
 _FIRST_DEGREE = 12
 _LEAST_DEGREE = 4
-_MOST_AT_FIRST = 50
 _MOST_DEGREE = 200
 _RISE = 5.0
+_LOOKS = 2
+_MANY = 5000
+_HIGH_DEGREE = 14
 BLOCKS = 6
+_MORE = 3
 _MOST_PRODUCTS = 600
 
 #: Residuals that are small enough, and as a share of the way from the last eigenvalue up to 1.
@@ -61,11 +66,14 @@ _FIRST_EDGE = 0.5
 _LEAST_EDGE = 0.1
 _LAST_EDGE = 1 - 1e-6
 
-#: Columns that LAPACK makes orthogonal to all others together.
-_BLOCK = 32
+#: How much longer than the shortest a column of R may be, by the bytes of a number.
+_MOST_DEPENDENT = {4: 1e4, 8: 1e6}
+
+#: Numbers to filter, times the degree, for which a thread more is worth it.
+_NUMBERS_PER_THREAD = 2**21
 
 #: Rows of a tall matrix multiplied together.
-_ROWS = 2**16
+_ROWS = 2**13
 
 
 def subspace_iteration(
@@ -111,8 +119,8 @@ def leading(
     again, a block of few columns spans many eigenvectors: several times fewer products than all of
     them together would take. It finds an eigenvalue as often as the block has columns; ``known``
     are eigenvectors of eigenvalue 1, (n, c), if there may be more. Where the ``wanted`` leading
-    ones of the m are not yet found then, all of them are filtered, by an edge that follows the
-    smallest eigenvalue found so far. Q is overwritten.
+    ones of the m are not yet found then, a block of those that are known worst goes on beside all
+    others, by an edge that follows the smallest eigenvalue found so far. Q is overwritten.
 
     ``rough`` multiplies in single precision. It goes as far as the tolerance asks, in half the
     time, unless eigenvalues crowd too close to 1 or rounding is all that is left.
@@ -147,6 +155,8 @@ class _Search:
 
     Q: Array  # (n, at most m + SPARE)
     values: Array
+    worst: Array  # (b,), places of the wanted vectors with the largest residuals, then of others
+    b: int  # columns of a block
 
     def __init__(self, known: Array, m: int, wanted: int) -> None:
         self.known, self.m, self.wanted = known, m, wanted
@@ -155,47 +165,85 @@ class _Search:
     def goes_on(self, unresolved: float) -> bool:
         """Whether vectors are not yet found, and can be told apart in this precision."""
         found = self.residual < min(_RESIDUAL, _SHARE * (1 - self.edge))
-        return not found and self._resolved(unresolved) and self.products <= _MOST_PRODUCTS
+        return not found and self._resolved(unresolved, self.Q) and self.products <= _MOST_PRODUCTS
 
-    def _resolved(self, unresolved: float) -> bool:
-        return 1 - self.edge >= unresolved * np.finfo(self.Q.dtype).eps
+    def _resolved(self, unresolved: float, V: Array) -> bool:
+        return 1 - self.edge >= unresolved * float(np.finfo(V.dtype).eps)
 
     def begin(self, multiply: Callable[[Array], Array], block: Array) -> None:  # (n, b)
-        """A first look at the block tells where the edge is, and it is filtered again and again."""
-        (n, b), c = block.shape, self.known.shape[1]
-        blocks = max(BLOCKS, -(-(self.m + SPARE) // b))
-        V = np.empty((n, min(c + b * blocks, n)), block.dtype, order="F")
+        """Looks at the block tell where the edge is; then it is filtered again and again.
+
+        A first look from random columns sees an edge that is far too low where eigenvalues crowd
+        below 1. The next ones begin where it ended.
+        """
+        n, self.b = block.shape
+        block = self._look(multiply, block, _FIRST_DEGREE)
+        for _ in range(_LOOKS if n > _MANY else 1):
+            if self._degree() >= _HIGH_DEGREE:
+                block = self._look(multiply, block, self._degree())
+        least = -(-(self.m + SPARE) // self.b)
+        V, c = self._room(n, self.b * max(BLOCKS, least), block.dtype), self.known.shape[1]
+        block, edge = block[:, : V.shape[1] - c], self.edge
+        V[:, c : c + block.shape[1]] = block
+        for filled, blocks in ((1, least), (least, BLOCKS)):  # there may be enough before the end
+            if filled == 1 or (blocks > filled and self.goes_on(0)):
+                self.edge = edge
+                block = self._extend(multiply, V, block, self.b * filled, self.b * blocks)
+
+    def _look(self, multiply: Callable[[Array], Array], block: Array, degree: int) -> Array:
+        """The block filtered, and the edge where its smallest eigenvalue is."""
+        block = _beside(self.known, self._filtered(multiply, block, degree))
+        with threads_for(0):
+            first = linalg.eigvalsh(_inner(block, multiply(np.ascontiguousarray(block))))
+        self.edge = float(np.clip(first[0], _LEAST_EDGE, _LAST_EDGE))
+        if not self._resolved(_UNRESOLVED, block):  # the block is all there is at 1, as it seems
+            self.edge = _FIRST_EDGE
+        return block
+
+    def _room(self, n: int, columns: int, dtype: np.dtype[Any]) -> Array:
+        """For the vectors that are known, and so many others."""
+        c = self.known.shape[1]
+        V = np.empty((n, min(c + columns, n)), dtype, order="F")
         V[:, :c] = self.known
-        self.Q = V[:, c:]
-        block = self._filtered(multiply, block, _FIRST_DEGREE)
-        for filled in range(c, V.shape[1], b):
-            if filled > c:
-                block = self._filtered(multiply, block, min(self._degree(), _MOST_AT_FIRST))
-            block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]
-            V[:, filled : filled + block.shape[1]] = block
-            if filled == c:
-                first = linalg.eigvalsh(block.T @ multiply(np.ascontiguousarray(block)))
-                self.edge = float(np.clip(first[0], _LEAST_EDGE, _LAST_EDGE))
-                if not self._resolved(_UNRESOLVED):  # the block is all there is at 1, as it seems
-                    self.edge = _FIRST_EDGE
+        return V
+
+    def _extend(
+        self, multiply: Callable[[Array], Array], V: Array, block: Array, filled: int, columns: int
+    ) -> Array:
+        """Filter the block again and again, until so many columns are filled; the last block."""
+        c = self.known.shape[1]
+        end = min(c + columns, V.shape[1])
+        for start in range(c + filled, end, self.b):
+            block = self._filtered(multiply, block, self._degree())
+            block = _beside(V[:, :start], block)[:, : end - start]
+            V[:, start : start + block.shape[1]] = block
             tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
+        self.Q = V[:, c:end]
         self.align(multiply)
+        return block
 
     def continue_in(self, dtype: np.dtype[Any], multiply: Callable[[Array], Array]) -> None:
         """Go on from here in a higher precision, with as many products as from the beginning."""
-        unfinished = self.goes_on(0)
+        unfinished = self.goes_on(0) or not self._resolved(_CROWDED, self.Q)
         self.Q, self.products = self.Q.astype(dtype), 0
         if unfinished:
             # A filter of all that is below the first edge takes the rounding away, which one with
             # an edge close to 1 would leave there.
             self.edge = _FIRST_EDGE
-            self.filter(multiply)
+            block = self._filtered(multiply, np.ascontiguousarray(self.Q), self._degree())
+            self.Q = _beside(self.known, block)
+            self.align(multiply)
 
     def filter(self, multiply: Callable[[Array], Array]) -> None:
-        block = self._filtered(multiply, np.ascontiguousarray(self.Q), self._degree())
-        self.Q = _beside(self.known, block)
-        self.align(multiply)
-        tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
+        """Filter the block of vectors that are known worst again and again, beside all others.
+
+        To filter all of them would take several times as many products.
+        """
+        Q, filled = self.Q, self.Q.shape[1]
+        V = self._room(len(Q), filled + _MORE * self.b, Q.dtype)
+        V[:, self.known.shape[1] :][:, :filled] = Q
+        block = np.ascontiguousarray(Q[:, self.worst])
+        self._extend(multiply, V, block, filled, filled + _MORE * self.b)
 
     def _degree(self) -> int:
         """As high as the filter must be to rise so much between the edge and 1."""
@@ -203,22 +251,36 @@ class _Search:
         return int(np.clip(_RISE / steepness, _LEAST_DEGREE, _MOST_DEGREE))
 
     def _filtered(self, multiply: Callable[[Array], Array], Q: Array, degree: int) -> Array:
+        """Columns know nothing of each other: each thread has some, and waits for nobody."""
         self.products += degree
-        return _filtered(multiply, Q, self.edge, degree)
+        threads = 1 + int(Q.size * degree // _NUMBERS_PER_THREAD)
+        threads = min(threads, Q.shape[1], allowed_threads().get("blas", 1))
+        if threads == 1:
+            return _filtered(multiply, Q, self.edge, degree)
+        found = np.empty_like(Q)
+
+        def work(columns: slice) -> None:
+            part = np.ascontiguousarray(Q[:, columns])
+            found[:, columns] = _filtered(multiply, part, self.edge, degree)
+
+        side_by_side(work, list(slices(Q.shape[1], -(-Q.shape[1] // threads))))
+        return found
 
     def align(self, multiply: Callable[[Array], Array]) -> None:
         """The best eigenvectors that the orthogonal columns span, and how good they are."""
         V = self.Q
         product = multiply(np.ascontiguousarray(V))
         self.products += 1
-        with threads_for(4.0 * V.shape[1] * V.size):
-            values, small = linalg.eigh(V.T @ product)
-            kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
-            self.values, small = values[kept], np.ascontiguousarray(small[:, kept])
-            self.Q, product = _times(V, small), _times(product, small)
+        with threads_for(0):
+            values, small = linalg.eigh(_inner(V, product).astype(V.dtype))
+        kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
+        self.values, small = values[kept], np.ascontiguousarray(small[:, kept])
+        self.Q, product = _times(V, small), _times(product, small)
         product -= self.Q * self.values
-        longest = np.einsum("ij,ij->j", product, product)[: self.wanted].max(initial=0)
-        self.residual = float(np.sqrt(longest))
+        squares = np.einsum("ij,ij->j", product, product)
+        self.residual = float(np.sqrt(squares[: self.wanted].max(initial=0)))
+        wanted = np.argsort(-squares[: self.wanted])
+        self.worst = np.concatenate([wanted, np.arange(self.wanted, len(squares))])[: self.b]
         self.edge = float(np.clip(self.values[-1], _LEAST_EDGE, _LAST_EDGE))
 
 
@@ -243,10 +305,25 @@ def _filtered(multiply: Callable[[Array], Array], Q: Array, edge: float, degree:
 def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
     """An orthogonal basis of the columns; Q is overwritten.
 
-    Threads meet after every block: 88 columns of 1797 numbers took one thread 6 ms, and two 11.
+    QR⁻¹ with RᵀR = QᵀQ, twice, as rounding is left after the first. Where columns are all but
+    dependent it is LAPACK's turn, on one thread: its threads meet after every few columns, and 28
+    columns of 30,000 numbers took two of them 60 times as long on a busy machine.
     """
-    with threads_for(4.0 * _BLOCK * Q.size):
-        return np.asarray(linalg.qr(Q, mode="economic", overwrite_a=True)[0])
+    most = _MOST_DEPENDENT[Q.dtype.itemsize]
+    with threads_for(0):
+        for _ in range(2):
+            try:
+                R = linalg.cholesky(_inner(Q, Q, np.float64))
+            except linalg.LinAlgError:
+                return _by_reflections(Q)
+            if not R.diagonal().max() < most * R.diagonal().min():
+                return _by_reflections(Q)
+            Q = _times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))
+        return Q
+
+
+def _by_reflections(Q: Array) -> Array:  # (n, m) -> (n, m)
+    return np.asarray(linalg.qr(Q, mode="economic", overwrite_a=True)[0])
 
 
 def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
@@ -254,15 +331,41 @@ def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
     if not V.shape[1]:
         return _orthogonal(Q)
     for _ in range(2):  # where Q has next to nothing beside V, rounding is left after the first
-        with threads_for(4.0 * V.size * Q.shape[1]):
-            Q -= V @ (V.T @ Q)
+        Q -= _times(V, _inner(V, Q).astype(Q.dtype))
         Q = _orthogonal(Q)
     return Q
 
 
+def _inner(A: Array, B: Array, dtype: DTypeLike | None = None) -> Array:  # (n, m), (n, k) -> (m, k)
+    """AᵀB, by products in this precision, or that of A, and sums in double precision."""
+    parts = list(slices(len(A), _ROWS))
+    found = np.empty((len(parts), A.shape[1], B.shape[1]))
+
+    def work(place: int) -> None:
+        rows = parts[place]
+        found[place] = A[rows].astype(dtype or A.dtype, copy=False).T @ B[rows]
+
+    _over_rows(work, len(parts))
+    return np.asarray(found.sum(axis=0))
+
+
 def _times(A: Array, M: Array) -> Array:  # (n, m), (m, k) -> (n, k)
     """AM, row by row in memory."""
-    AM = np.empty((len(A), M.shape[1]), A.dtype)
-    for rows in slices(len(A), _ROWS):
-        AM[rows] = A[rows] @ M
+    AM, parts = np.empty((len(A), M.shape[1]), A.dtype), list(slices(len(A), _ROWS))
+
+    def work(place: int) -> None:
+        np.matmul(A[parts[place]], M, out=AM[parts[place]])
+
+    _over_rows(work, len(parts))
     return AM
+
+
+def _over_rows(work: Callable[[int], None], parts: int) -> None:
+    """Some parts for each thread, which waits for nobody."""
+    threads = max(1, min(parts, allowed_threads().get("blas", 1)))
+
+    def some(first: int) -> None:
+        for place in range(first, parts, threads):
+            work(place)
+
+    side_by_side(some, range(threads))

@@ -218,10 +218,10 @@ def draw_seed(rng: np.random.RandomState) -> int:
     return int(rng.randint(np.iinfo(np.int32).max))
 
 
-def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
+def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1, tries: int = TRIES) -> Any:
     """k-means, fitted. That samples coincide is not its business to tell.
 
-    Of many samples a part tells where to begin: there many tries cost less than one with all.
+    Of many samples a part tells where to begin: there so many tries cost less than one with all.
     Where even a round with all takes long, it goes on by mini-batches.
     """
     n = X.shape[0]
@@ -236,7 +236,7 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1) -> Any:
         if n <= 2 * PART:
             return KMeans(k, n_init=n_init, random_state=seed).fit(X)
         part = X[np.sort(np.random.RandomState(seed).permutation(n)[:PART])]
-        tried = KMeans(k, n_init=max(TRIES, n_init), random_state=seed).fit(part)
+        tried = KMeans(k, n_init=max(tries, n_init), random_state=seed).fit(part)
         options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
         if work <= _FULL_ROUND:
             return KMeans(k, **options).fit(X)
@@ -260,7 +260,9 @@ def in_their_span(X: Matrix) -> Matrix:  # (n, p) -> (n, p or n)
         return X
 
 
-def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]:  # (n,) each
+def kmeans_labels(
+    X: Matrix, k: int, seeds: Sequence[int], tries: int = TRIES
+) -> Iterator[Labels]:  # (n,) each
     """One run of k-means for each seed, side by side where X is an array of moderate size.
 
     With a few features there is little to multiply, and rounds one by one are as fast.
@@ -269,7 +271,7 @@ def kmeans_labels(X: Matrix, k: int, seeds: Sequence[int]) -> Iterator[Labels]: 
     if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * PART and X.shape[1] >= _FEATURES:
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
-        yield kmeans(X, k, seed).labels_ if labels is None else labels
+        yield kmeans(X, k, seed, tries=tries).labels_ if labels is None else labels
 
 
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:

@@ -25,6 +25,7 @@ from scipy.sparse import csgraph
 from ..core.arithmetic import times
 from ..core.arrays import cast, namespace, on_host, slices, to_host
 from ..core.types import Array, Matrix
+from ..core.work import allowed_threads, side_by_side
 from .base import Gram, Order, inverse_root, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
@@ -32,6 +33,9 @@ _MOST_NEIGHBORS = 10_000
 
 #: Entries of a product of two patterns that are held at once.
 _ENTRIES = 2**24
+
+#: Samples that rows reach in two steps, those of all rows that are looked at together.
+_REACHED = 2**21
 
 #: Patterns are multiplied as arrays of at most so many entries, where that is faster: an operation
 #: with sparse ones takes as long as this many.
@@ -142,14 +146,22 @@ class Links:
         as_arrays = _SLOWER * reached.sum() > (m + _SLOWER) * float(n) ** 2
         as_arrays &= n**2 <= _MOST_DENSE
         old = self._others.toarray() if as_arrays else self._others
-        done = [sparse.csr_array((0, n), dtype=k.dtype)]
-        for rows in slices(m, _ENTRIES // n) if as_arrays else _cut(reached):
-            some = new[rows]
-            shared = sparse.csr_array(some.multiply((some.toarray() if as_arrays else some) @ old))
-            if self.hubs.size:
-                shared = shared + self._through_hubs(some)
-            done.append(k[rows].multiply(self._shares(some, shared.tocoo())))
-        return sparse.vstack(done, format="csr", dtype=k.dtype)
+        parts = list(slices(m, _ENTRIES // n) if as_arrays else _cut(reached))
+        done: dict[int, sparse.csr_array] = {}
+
+        def work(places: range) -> None:
+            for place in places:
+                some = new[parts[place]]
+                both = (some.toarray() if as_arrays else some) @ old
+                shared = sparse.csr_array(some.multiply(both))
+                if self.hubs.size:
+                    shared = shared + self._through_hubs(some)
+                done[place] = k[parts[place]].multiply(self._shares(some, shared.tocoo()))
+
+        threads = max(1, min(len(parts), allowed_threads().get("blas", 1)))
+        side_by_side(work, [range(t, len(parts), threads) for t in range(threads)])
+        rows = [sparse.csr_array((0, n), dtype=k.dtype), *(done[i] for i in range(len(parts)))]
+        return sparse.vstack(rows, format="csr", dtype=k.dtype)
 
     def _shares(self, new: sparse.csr_array, shared: sparse.coo_array) -> sparse.coo_array:
         """J², from |N_i ∩ N_j|."""
@@ -178,7 +190,7 @@ def _cut(reached: Array) -> Iterator[slice]:
     """Rows, so many at a time that what they reach is not too much to hold."""
     total, start = np.cumsum(reached), 0
     while start < len(total):
-        most = _ENTRIES + (total[start - 1] if start else 0.0)
+        most = _REACHED + (total[start - 1] if start else 0.0)
         stop = max(start + 1, int(np.searchsorted(total, most, "right")))
         yield slice(start, stop)
         start = stop

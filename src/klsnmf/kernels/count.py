@@ -2,7 +2,7 @@
 
 A walk on a graph of samples forgets where it began, in one direction after the other: 1 - λ_j is
 how much of direction j is lost in a step. Where there are k clusters, k directions are slow, and
-two things can be seen.
+three things can be seen.
 
 *Persistence*. The walk forgets all but the k clusters after about 1 / (1 - λ_{k+1}) steps, and the
 clusters themselves after 1 / (1 - λ_k). The time in between, in logarithms, is how long just k
@@ -14,9 +14,14 @@ explain more than a share of a wave: 81 % of one along a line, 64 % where sample
 less where there are more dimensions, and more where few samples are in a cluster. Clarity is what
 is explained beyond that.
 
-The score of k is √persistence · clarity² · (k - 1)^¾: in a single piece persistence falls like
-1 / k, and that must not count for few clusters. Data may have clusters of clusters, and often the
-coarse ones are the clearer ones. So the finest number is taken whose score comes near the best.
+*Evenness*. A cluster that has nearly all samples and k - 1 specks beside it can be as clear, and
+say next to nothing. Evenness is (e - 1) / (k - 1), with e the effective number of clusters, exp of
+the entropy of their sizes: 1 if they are equal, and nearly 0 for specks.
+
+The score of k is √persistence · clarity² · evenness · (k - 1)^¾: in a single piece persistence
+falls like 1 / k, and that must not count for few clusters. Data may have clusters of clusters, and
+often the coarse ones are the clearer ones. So the finest number is taken whose score comes near the
+best.
 """
 
 from __future__ import annotations
@@ -78,7 +83,8 @@ class Evidence:
     by_chance : ndarray of shape (n_candidates,)
         What cuts of a single piece would explain of them.
     score : ndarray of shape (n_candidates,)
-        √persistence · clarity² · (k - 1)^¾, clarity = (explained - by_chance) / (1 - by_chance).
+        √persistence · clarity² · evenness · (k - 1)^¾, clarity = (explained - by_chance) / (1 -
+        by_chance), evenness that of the sizes of the clusters.
     eigenvalues : ndarray
         The largest of S = Deg^-½ K Deg^-½, in descending order.
     chosen : int
@@ -164,10 +170,18 @@ def chosen_of(candidates: Array, score: Array) -> int:
     return int(candidates[score >= NEAR * score.max()].max())
 
 
-def scores(persistence: Array, explained: Array, chance: Array, numbers: Array) -> Array:
-    return np.asarray(
-        np.sqrt(persistence) * clarity(explained, chance) ** 2 * (numbers - 1.0) ** 0.75
-    )
+def scores(
+    persistence: Array, explained: Array, chance: Array, evenness: Array, numbers: Array
+) -> Array:  # (candidates,) each
+    seen = np.sqrt(persistence) * clarity(explained, chance) ** 2 * evenness
+    return np.asarray(seen * (numbers - 1.0) ** 0.75)
+
+
+def evenness_of(sizes: Array) -> float:  # (k,)
+    """How much the sizes of clusters are alike: 1 if they are equal, 0 if one has all samples."""
+    shares = sizes[sizes > 0] / sizes.sum()
+    effective = np.exp(-(shares * np.log(shares)).sum())
+    return max(0.0, float(effective - 1)) / max(len(sizes) - 1, 1)
 
 
 def clarity(explained: Array, chance: Array) -> Array:

@@ -17,7 +17,7 @@ from ..io.table import Table
 from .base import Step
 from .gaps import KeepColumns, LeaveOutRows, fit_fill, gaps_in_columns, gaps_in_rows
 from .look import counts_in, units_in
-from .numbers import fit_log, fit_standard
+from .numbers import fit_log, fit_standard, median_depth
 from .roles import Role, option_value, roles
 
 
@@ -86,8 +86,9 @@ def gaps_left_out(table: Table) -> Iterator[Told]:
 def scales(table: Table, *, signed: bool) -> Iterator[Told]:
     """Logarithms for counts, mean 0 and variance 1 for columns of different units."""
     for scale, which, line in groups(table, signed=signed):
-        fit = fit_log if scale == "log" else fit_standard
-        yield fit(table, which), [line]
+        counts = scale == "log-median"
+        step = fit_log(table, which, median=True) if counts else fit_standard(table, which)
+        yield step, [line]
 
 
 def groups(table: Table, *, signed: bool) -> Iterator[tuple[str, Labels, Line]]:
@@ -96,9 +97,11 @@ def groups(table: Table, *, signed: bool) -> Iterator[tuple[str, Labels, Line]]:
     if counts is not None:
         what = (
             f"{_columns(table, counts.which)}: counts (whole numbers, {counts.zeros:.0%} of them "
-            "0, rows of uneven sums), taken as log1p of counts per 10,000."
+            "0, rows of uneven sums), taken as log1p of counts per "
+            f"{median_depth(table, counts.which):.0f}, the median of these sums."
         )
-        yield "log", counts.which, Line(what, _AS_THEY_ARE)
+        otherwise = f"Per 10,000: --scale log. {_AS_THEY_ARE}"
+        yield "log-median", counts.which, Line(what, otherwise)
     units = units_in(table, counts)
     if units is not None and signed:
         ratio = float(f"{units.ratio:.2g}")

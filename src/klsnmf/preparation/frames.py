@@ -15,9 +15,9 @@ from ..core.types import Labels
 from ..io.table import Counted, Table
 from .auto import Line, Told, gaps_left_out, groups, measured_columns
 from .gaps import NEAREST, KeepColumns
-from .numbers import log_counts
+from .numbers import fit_log, log_counts
 
-_SCALES = ("auto", "none", "standard", "log")
+_SCALES = ("auto", "none", "standard", "log", "log-median")
 
 #: How gaps may be filled in: rows are not left out by a transformer.
 _FILLS = ("knn", "median")
@@ -33,15 +33,15 @@ def prepare(
 ) -> ColumnTransformer:
     """Make a transformer that prepares the columns of a frame, by what they look like.
 
-    It does what ``klsnmf cluster`` does with a table. Counts become log1p of counts per 10,000.
-    Columns of different units get mean 0 and variance 1. Columns that look like names of samples,
-    known classes, years or kinds are left out, and so is text. Gaps are filled in. Use it in a
-    pipeline: ``make_pipeline(klsnmf.prepare(frame), klsnmf.KLSNMF(3)).fit_predict(frame)``.
+    It does what ``klsnmf cluster`` does with a table. Counts become log1p of counts per the median
+    of their sums. Columns of different units get mean 0 and variance 1. Columns that look like
+    names of samples, known classes, years or kinds are left out, and so is text. Gaps are filled
+    in. Use it in a pipeline: ``make_pipeline(klsnmf.prepare(frame), klsnmf.KLSNMF(3))``.
 
     Parameters
     ----------
     frame : DataFrame of pandas or polars, a row for each sample
-    scale : {"auto", "none", "standard", "log"}, default="auto"
+    scale : {"auto", "none", "standard", "log", "log-median"}, default="auto"
         On what scale numbers are taken. "auto" decides by what the columns look like.
     missing : {"knn", "median"}, default="knn"
         How gaps are filled in: from the nearest samples, or with the median of the column.
@@ -83,7 +83,7 @@ def prepare(
     columns = list(table.features or ())
     parts = []
     if columns:
-        scaled = [(name, _SCALERS[name](), places) for name, places in which.items()]
+        scaled = [(name, _scaler(name, table, places), places) for name, places in which.items()]
         numbers = ColumnTransformer(
             scaled, remainder="passthrough", verbose_feature_names_out=False
         )
@@ -97,10 +97,11 @@ def prepare(
     return ColumnTransformer(parts, verbose_feature_names_out=False)
 
 
-_SCALERS: dict[str, Any] = {
-    "standard": StandardScaler,
-    "log": lambda: FunctionTransformer(log_counts, feature_names_out="one-to-one"),
-}
+def _scaler(scale: str, table: Table, which: Labels) -> Any:
+    if scale == "standard":
+        return StandardScaler()
+    depth = fit_log(table, which, median=scale == "log-median").depth
+    return FunctionTransformer(log_counts, kw_args={"depth": depth}, feature_names_out="one-to-one")
 
 
 def _categories(column: Any) -> list[Any]:

@@ -30,6 +30,9 @@ _AT_THE_END = 0.05
 #: Amounts without a sign of which so many are zero are of one kind: pixels, shares of words.
 _BLANK = 0.3
 
+#: Columns that are looked at together, so that no second table is in memory.
+_AT_ONCE = 256
+
 #: Columns are centred, and so are components of something, if means are below this many spreads.
 _CENTRED = 1e-6
 
@@ -80,24 +83,24 @@ def units_in(table: Table, beside: Counts | None = None) -> Units | None:
     if beside is not None:
         which = np.setdiff1d(which, beside.which)
     X = np.asarray(table.X)[:, which]
-    spreads = np.array([spread_of(column) for column in X.T])
-    varied = spreads[spreads > 0]
+    each = spreads(X)
+    varied = each[each > 0]
     if not len(varied):
         return None
     ratio = float(varied.max() / varied.min())
-    if beside is None and (ratio <= _UNEVEN or _of_one_kind(X, spreads)):
+    if beside is None and (ratio <= _UNEVEN or _of_one_kind(X, each)):
         return None
     return Units(which, ratio)
 
 
-def _of_one_kind(X: Array, spreads: Array) -> bool:  # (n, p), (p,)
+def _of_one_kind(X: Array, spread: Array) -> bool:  # (n, p), (p,)
     """Whether numbers are amounts of one thing, or components that were made from others."""
     known = X[np.isfinite(X)]
     if known.min() >= 0 and (known == 0).mean() >= _BLANK:
         return True
     with np.errstate(over="ignore"):
         means = np.nanmean(X, axis=0, where=np.isfinite(X))
-    return bool((np.abs(means) <= _CENTRED * spreads).all())
+    return bool((np.abs(means) <= _CENTRED * spread).all())
 
 
 def whole_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
@@ -127,7 +130,7 @@ def uneven(table: Table) -> str | None:
     """A remark if some named column varies far more than another."""
     if table.features is None or table.image_shape is not None or sparse.issparse(table.X):
         return None
-    spread = np.array([spread_of(column) for column in table.X.T])
+    spread = spreads(table.X)
     varied = np.flatnonzero(spread)
     if not varied.size:
         return None
@@ -144,11 +147,18 @@ def uneven(table: Table) -> str | None:
     )
 
 
-def spread_of(column: Array) -> float:  # (n,)
-    """The standard deviation of what is known, 0 if that is constant up to rounding."""
-    known = column[np.isfinite(column)]
-    largest = np.abs(known).max(initial=0)
-    if largest == 0:
-        return 0.0
-    spread = float(np.std(known / largest))  # so that no square overflows
-    return float(largest) * spread if spread > 1e-12 else 0.0
+def spreads(X: Array) -> Array:  # (n, p) -> (p,)
+    """The standard deviations of what is known; 0 if that is constant but for rounding."""
+    found = np.zeros(X.shape[1])
+    for begin in range(0, len(found), _AT_ONCE):
+        part = X[:, begin : begin + _AT_ONCE].astype(np.float64)
+        known = np.isfinite(part)
+        part[~known] = 0
+        count = np.maximum(known.sum(axis=0), 1)
+        largest = np.abs(part).max(axis=0, initial=0)
+        part /= np.where(largest > 0, largest, 1)  # so that no square overflows
+        part -= part.sum(axis=0) / count
+        part[~known] = 0
+        spread = np.sqrt(np.square(part).sum(axis=0) / count)
+        found[begin : begin + _AT_ONCE] = np.where(spread > 1e-12, largest * spread, 0)
+    return found

@@ -16,8 +16,8 @@ from ..core.words import plural
 from ..io.table import InputError, Table
 from .base import Step, need_places
 
-#: What the counts of a sample are brought to before their logarithm is taken.
-DEPTH = 10_000.0
+#: What the counts of a sample add up to under ``--scale log``, before logarithms are taken.
+_USUAL_DEPTH = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -73,33 +73,45 @@ def fit_standard(table: Table, which: Array | None = None) -> Standard:
     return Standard(mean, spread)
 
 
-def log_counts(X: Matrix) -> Matrix:  # (n, p)
-    """log1p of counts per 10,000 of a sample; gaps stay, and do not count. Of zeros come zeros."""
+def log_counts(X: Matrix, depth: float) -> Matrix:  # (n, p)
+    """log1p of counts that add up to ``depth`` in every sample; zeros stay, and so do gaps."""
     if sparse.issparse(X):
         X = sparse.csr_array(X, dtype=np.float64)
-        known = sparse.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), X.shape)
-        of_row = np.asarray(known.sum(axis=1)).ravel()
-        factors = DEPTH / np.where(of_row > 0, of_row, 1.0)
+        sums = row_sums(X)
+        factors = depth / np.where(sums > 0, sums, 1.0)
         data = np.log1p(X.data * np.repeat(factors, np.diff(X.indptr)))
         return sparse.csr_array((data, X.indices, X.indptr), X.shape)
-    totals = np.nansum(X, axis=1, keepdims=True, dtype=np.float64)
-    found: Array = np.log1p(X * (DEPTH / np.where(totals > 0, totals, 1.0)))
+    of_row = row_sums(X)[:, None]
+    found: Array = np.log1p(X * (depth / np.where(of_row > 0, of_row, 1.0)))
     return found
+
+
+def _at(X: Matrix, which: Array) -> Matrix:  # (n, p), (q,) -> (n, q)
+    """The columns at these places, in order; no copy is made of all."""
+    return X if len(which) == X.shape[1] else X[:, which]
+
+
+def row_sums(X: Matrix) -> Array:  # (n, p) -> (n,)
+    """What the known numbers of each sample add up to."""
+    if sparse.issparse(X):
+        known = sparse.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), X.shape)
+        return np.asarray(known.sum(axis=1)).ravel()
+    return np.asarray(np.nansum(X, axis=1, dtype=np.float64))
 
 
 @dataclass(frozen=True)
 class LogCounts(Step):
-    """log1p of counts per 10,000, over the columns that hold counts."""
+    """log1p of the columns that hold counts, once these add up to the same in every sample."""
 
     which: Array  # (q,) the places of these columns, in order
+    depth: float  # what they add up to
 
     @property
     def scale(self) -> str:
-        return "log"
+        return "log" if self.depth == _USUAL_DEPTH else "log-median"
 
     def apply(self, table: Table) -> Table:
-        whole = len(self.which) == table.X.shape[1]
-        counts = table.X if whole else table.X[:, self.which]
+        whole, counts = len(self.which) == table.X.shape[1], _at(table.X, self.which)
         values = counts.data if sparse.issparse(counts) else counts
         if np.fmin.reduce(values, axis=None, initial=0) < 0:
             raise InputError(
@@ -107,7 +119,7 @@ class LogCounts(Step):
                 "none. Use --scale standard, or leave such columns out with --exclude."
             )
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused later
-            found = log_counts(counts)
+            found = log_counts(counts, self.depth)
         if whole:
             return replace(table, X=found)
         others = np.setdiff1d(np.arange(table.X.shape[1]), self.which)
@@ -120,14 +132,27 @@ class LogCounts(Step):
 
     def check(self, p: int) -> int:
         need_places(self.which, p, "its counts")
+        sound = type(self.depth) is float and 0 < self.depth < np.inf
+        need(sound, "what its counts add up to is no number above 0")
         return p
 
 
-def fit_log(table: Table, which: Array | None = None) -> LogCounts:
-    """Counts at these places, or everywhere."""
+def fit_log(table: Table, which: Array | None = None, *, median: bool = False) -> LogCounts:
+    """Counts at these places, or everywhere, per 10,000 or per the median of their sums.
+
+    Where few things were counted, 10,000 would make 0 and 1 differ by far more than 1 and 2 do.
+    """
     if table.image_shape is not None:
         raise InputError(f"{table.name} holds images, and --scale log is for counts. Leave it out.")
-    return LogCounts(np.arange(table.X.shape[1]) if which is None else which)
+    if which is None:
+        which = np.arange(table.X.shape[1])
+    return LogCounts(which, median_depth(table, which) if median else _USUAL_DEPTH)
+
+
+def median_depth(table: Table, which: Array) -> float:
+    """The median of what columns add up to, over samples that have any."""
+    sums = row_sums(_at(table.X, which))
+    return float(np.median(sums[sums > 0])) if (sums > 0).any() else _USUAL_DEPTH
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def fitted(
     auto : whether the table is looked at for what is not asked for; it needs names of columns
     any_role : whether columns are taken that look like names, classes or years
     signed, gaps : whether negative numbers and gaps may be left for whoever clusters
-    scale : "none", "standard" or "log"
+    scale : "none", "standard", "log" or "log-median"
     missing : one of ``gaps.WAYS``
     pca : the number of principal components; None takes the columns themselves
     """
@@ -86,8 +86,8 @@ def fitted(
         work.do_all(look.gaps_left_out(work.table))
     if scale == "standard":
         work.do(fit_standard(work.table), _STANDARD)
-    elif scale == "log":
-        work.do(fit_log(work.table))
+    elif scale in ("log", "log-median"):
+        work.do(fit_log(work.table, median=scale == "log-median"))
     elif auto and scale is None:
         work.do_all(look.scales(work.table, signed=signed))
     if missing in ("median", "knn"):

@@ -60,13 +60,13 @@ def roles(table: Table) -> Roles:
     """
     if table.features is None or sparse.issparse(table.X):
         return Roles({}, list(range(table.X.shape[1])))
+    whole = np.flatnonzero(whole_columns(table.X))
     of: dict[int, Role] = {}
-    for j, name in enumerate(table.features):
-        if role := _role(name, table.X[:, j]):
+    for j in whole.tolist():
+        if role := _role(table.features[j], table.X[:, j], few_count=len(whole) < MANY):
             of[j] = role
     kinds = [j for j, role in of.items() if role is Role.KINDS]
-    measured = len(table.features) - len(of)
-    if len(kinds) > measured or whole_columns(table.X).sum() >= MANY:
+    if len(kinds) > len(table.features) - len(of):
         of = {j: role for j, role in of.items() if role is not Role.KINDS}
     found: dict[Role, list[str]] = {}
     for j, role in of.items():
@@ -74,20 +74,18 @@ def roles(table: Table) -> Roles:
     return Roles(found, [j for j in range(len(table.features)) if j not in of])
 
 
-def _role(name: str, column: Array) -> Role | None:  # (n,)
-    known = column[np.isfinite(column)]
-    if not known.size or not _whole(known[:_FEW]) or not _whole(known):
-        return None
-    if _counts_rows(column) or _NAMES.fullmatch(name):
+def _role(name: str, column: Array, *, few_count: bool) -> Role | None:  # (n,)
+    """The role of a column of whole numbers; ``few_count`` if few of them may tell kinds."""
+    if _NAMES.fullmatch(name) or _counts_rows(column):
         return Role.NAMES
     if _CLASSES.fullmatch(name) and _repeats(column):
         return Role.CLASSES
+    known = column[np.isfinite(column)]
     first, last = _CALENDAR
-    if _YEARS.fullmatch(name) and known.min() >= first and known.max() <= last:
+    if known.size and _YEARS.fullmatch(name) and known.min() >= first and known.max() <= last:
         return Role.YEARS
-    if np.unique(known[: 100 * _KINDS]).size <= _KINDS and known.min() < known.max():
-        few = np.unique(known).size <= min(_KINDS, known.size / _TIMES)
-        return Role.KINDS if few else None
+    if few_count and 2 <= np.unique(known).size <= min(_KINDS, known.size / _TIMES):
+        return Role.KINDS
     return None
 
 
@@ -103,13 +101,9 @@ def remarks(table: Table) -> list[str]:
 def _counts_rows(column: Array) -> bool:  # (n,)
     """Whether each row has a whole number of its own, and none between is left out."""
     n = len(column)
-    if n < _FEW or not np.isfinite(column).all() or column.max() - column.min() != n - 1:
-        return False
+    if n < _FEW or abs(column[-1] - column[0]) >= n or column.max() - column.min() != n - 1:
+        return False  # most columns end here
     return bool((np.diff(np.sort(column)) == 1).all())
-
-
-def _whole(column: Array) -> bool:  # (n,)
-    return bool((column == np.rint(column)).all())
 
 
 def _repeats(column: Array) -> bool:  # (n,)

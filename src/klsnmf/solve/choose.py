@@ -40,6 +40,9 @@ from .perron import best_of
 #: n_init="auto": starts from the eigenvectors of a graph.
 TRIES = 3
 
+#: Runs of k-means on a part of many samples for each of them.
+_TRIES_ON_A_PART = 3
+
 #: Runs of k-means where its clusters are the answer.
 TRIES_FOR_MEANS = 10
 
@@ -163,8 +166,9 @@ class Asked:
         U = self.walk.spectrum.U[:, : self.k]
         rng = np.random.RandomState(self.seed)
         *seeds, last = (draw_seed(rng) for _ in range(self.tries + 1))
-        found = list(kmeans_labels(normalize(U), self.k, seeds))
-        found.append(kmeans(U / np.sqrt(self.walk.shares)[:, None], self.k, last).labels_)
+        found = list(kmeans_labels(normalize(U), self.k, seeds, _TRIES_ON_A_PART))
+        scaled = U / np.sqrt(self.walk.shares)[:, None]
+        found.append(kmeans(scaled, self.k, last, tries=_TRIES_ON_A_PART).labels_)
         tell("starts", len(found), len(found))
         return found
 

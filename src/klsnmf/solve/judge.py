@@ -12,7 +12,7 @@ from ..core.arrays import to_host
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
-from ..kernels.count import by_chance, scores
+from ..kernels.count import by_chance, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
 from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
 
@@ -86,7 +86,8 @@ def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
     if explained <= chance[0]:
         return float(explained - chance[0])
     time = persistence_of(slow.values, n)[numbers - 1]
-    return float(scores(time, np.array([explained]), chance, numbers)[0])
+    evenness = np.array([evenness_of(np.bincount(labels))])
+    return float(scores(time, np.array([explained]), chance, evenness, numbers)[0])
 
 
 def _without_gaps(X: Matrix) -> Matrix:

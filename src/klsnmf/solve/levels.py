@@ -22,7 +22,15 @@ from ..grams.base import Gram
 from ..grams.sparse import SparseGram
 from ..grams.spectral import ENOUGH, Spectrum, leading_eigenvectors, spectrum_of
 from ..grams.walk import Features, Walk, sums_over_clusters
-from ..kernels.count import KNOWN_TO, Evidence, by_chance, chosen_of, scores
+from ..kernels.count import (
+    KNOWN_TO,
+    Evidence,
+    by_chance,
+    chosen_of,
+    clarity,
+    evenness_of,
+    scores,
+)
 from ..kernels.graphs import NeighborGraph, NeighborGraphs, numbers_of_neighbors
 from ..kernels.levels import Level, Profile
 from ..kernels.neighbors import how_many_neighbors
@@ -36,6 +44,10 @@ MOST_AT_FIRST = 40
 _FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
 _MOST = 160
 _SMALLEST = 4
+
+#: Beyond the first candidates clusters must be clear by more than this: their number alone makes
+#: for a high score.
+_HALF = 0.5
 
 #: Beyond those the most persistent of so many numbers is looked at.
 _EVERY = 4
@@ -76,6 +88,7 @@ class Look(NamedTuple):
 
     explained: float
     n_found: int  # clusters of more samples than a neighbourhood
+    evenness: float
 
 
 @dataclass(frozen=True)
@@ -252,7 +265,9 @@ def evidence_of(
     explained = np.array([known[k].explained for k in asked])
     n_found = np.array([known[k].n_found for k in asked], int)
     chance = by_chance(values, numbers, n, q)
-    score = np.where(n_found >= 2, scores(persistence, explained, chance, numbers), 0.0)
+    evenness = np.array([known[k].evenness for k in asked])
+    real = (n_found >= 2) & ((numbers <= MOST_AT_FIRST) | (clarity(explained, chance) > _HALF))
+    score = np.where(real, scores(persistence, explained, chance, evenness, numbers), 0.0)
     # Several directions may lead to the same number of clusters, where others are specks.
     order = np.lexsort((-score, n_found))
     order = order[n_found[order] >= 2]
@@ -286,10 +301,11 @@ def worth_a_look(persistence: Array) -> list[int]:
 def look(slow: Directions, k: int, some: Array) -> Look:
     """What k slow directions say."""
     labels = clusters_along(slow, k, some)
-    sizes = np.bincount(labels)
+    sizes = np.bincount(labels, minlength=k)
     return Look(
         explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
         int((sizes > how_many_neighbors(slow.n, k)).sum()),
+        evenness_of(sizes),
     )
 
 

@@ -42,6 +42,10 @@ _FEWEST_CUT = 4
 #: What is explained is more than that, where something is divided by it.
 _TINY = float(np.finfo(np.float32).tiny)
 
+#: Samples of a part that stands for all if they are more than twice as many, and for each cluster.
+_PART = 10_000
+_PART_OF_CLUSTER = 500
+
 #: Starts, of those that explain most, whose clusters are exchanged.
 _FINALISTS = 3
 
@@ -126,7 +130,15 @@ def _other_halves(F: Features, now: Clusters) -> Clusters:
 
 
 def best_of(F: Features, starts: Sequence[Labels], k: int, *, exchange: bool = True) -> Clusters:
-    """From these starts the clusters that explain most, after exchanges."""
+    """From these starts the clusters that explain most, after exchanges.
+
+    Of many samples a part tells which those are.
+    """
+    n, size = len(F.beside), max(_PART, _PART_OF_CLUSTER * k)
+    if n > 2 * size:
+        some = np.sort(np.random.RandomState(0).permutation(n)[:size])
+        few = best_of(F[some], [labels[some] for labels in starts], k, exchange=exchange)
+        return settled(F, (F.along @ (few.sums / _lengths(few.sums)).T).argmax(axis=1), k)
     found = {round(one.total, 9): one for one in (settled(F, labels, k) for labels in starts)}
     best, cutter = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]], Cutter(F)
     better = [exchanged(F, one, cutter) for one in best] if exchange else best
