@@ -1245,8 +1245,8 @@ FAULTS = [
     # --------------------------------------------------------- what commands tell, and keep
     Fault(
         "progress: the time left is told at the speed of another machine",
-        "speed = (self.taken + _BASIS) / (self.expected + _BASIS)",
-        "speed = 1.0",
+        "return (taken + _PRIOR) / (expected + _PRIOR)",
+        "return 1.0",
         "test_the_time_left_is_that_of_all_parts_at_the_speed_of_this_machine",
     ),
     Fault(

@@ -123,6 +123,22 @@ def test_fetch_goes_on_after_a_failure(home, server):
     assert [each["status"] for each in found] == ["failed", "ok"]
 
 
+def test_an_interrupt_tells_what_was_already_downloaded(home, server, monkeypatch):
+    fetch = store.fetch
+
+    def interrupted(dataset, folder):
+        if dataset.name == "yale":
+            raise KeyboardInterrupt
+        return fetch(dataset, folder)
+
+    monkeypatch.setattr(store, "fetch", interrupted)
+    result = CliRunner().invoke(klsnmf, ["data", "fetch", "pix", "yale"])
+    assert result.exit_code == 130
+    assert "Already downloaded: pix." in result.stderr
+    result = CliRunner().invoke(klsnmf, ["data", "fetch", "yale"])
+    assert "Nothing was written" in result.stderr
+
+
 def test_fetch_what_one_has_to_ask_for(home):
     rows = table(run("data", "fetch", "jaffe", code=1)[0])
     assert rows["jaffe"][0] == "by hand"

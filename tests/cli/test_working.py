@@ -83,6 +83,19 @@ def test_no_time_is_told_while_a_later_part_is_unknown():
     assert estimate.share(5.0) is None
 
 
+def test_a_time_that_was_told_does_not_disappear():
+    """Steps that are counted anew inside of a part, and a part without any."""
+    estimate = Estimate(0.0)
+    estimate.plan(PLAN, 0.0)
+    estimate.step("neighbours", 1, 5)
+    assert estimate.steady(0.2) is None  # too short to tell
+    assert estimate.steady(2.0) == pytest.approx(38.0, rel=0.1)
+    estimate.step("neighbours", 0, 5)
+    assert estimate.steady(2.5) is not None
+    estimate.reach("eigenvectors", 2.6)
+    assert estimate.steady(3.0) is not None
+
+
 def test_work_that_is_repeated_does_not_turn_back_the_bar():
     estimate = Estimate(0.0)
     estimate.plan(PLAN, 0.0)

@@ -52,6 +52,23 @@ def test_no_chart_of_the_evidence_stands_alone(browser, reports, width, rows):
         assert len({round(one.bounding_box()["y"]) for one in panels}) == rows
 
 
+@pytest.mark.parametrize(("width", "unfolded"), [(360, 1), (1400, 10)])
+def test_long_reports_fold(browser, reports, width, unfolded):
+    with Opened(browser, reports / "digits.html", width) as opened:
+        page = opened.page
+        assert page.locator(".cluster > details[open]").count() == unfolded
+        assert page.locator(".fold[open]").count() == 0
+        order = ["#top", "#map", "#clusters", "#agreement", "#again", "#mathematics"]
+        heights = [page.locator(one).bounding_box()["y"] for one in order]
+        assert heights == sorted(heights)
+        page.evaluate("location.hash = 'cluster-7'")
+        page.locator("#cluster-7 > details[open]").wait_for()
+        page.locator("#unfold").click()
+        assert page.locator(".cluster > details[open]").count() in (0, 10)
+        page.evaluate("location.hash = 'fit'")  # a link leads into what is folded
+        assert page.locator("#fit .chart").first.is_visible()
+
+
 def _brightness(page, selector, what):
     colour = page.locator(selector).first.evaluate(f"one => getComputedStyle(one).{what}")
     red, green, blue = (int(part) for part in colour[4:-1].split(",")[:3])

@@ -346,6 +346,9 @@ def test_name_estimator_and_data_are_enough(method, read):
 
 def test_a_clusterer_from_elsewhere_has_a_report(read):
     X, _ = blobs(30, 2, 4, seed=0)
-    run = Run(name="mine", estimator=AgglomerativeClustering(2).fit(X), X=X)
+    names = np.array([f"column {j}" for j in range(4)])  # as feature_names_in_ is
+    run = Run(name="mine", estimator=AgglomerativeClustering(2).fit(X), X=X, features=names)
     assert run.method == ""
-    assert "Clusters found by AgglomerativeClustering" in read(run).text
+    report = read(run)
+    assert "Clusters found by AgglomerativeClustering" in report.text
+    assert "column 3" in report.text

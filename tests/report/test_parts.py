@@ -8,6 +8,7 @@ import unicodedata
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import sparse
 from sklearn.cluster import KMeans
 
 from klsnmf import GNMF, KLSNMF
@@ -15,6 +16,7 @@ from klsnmf.metrics import accuracy
 from klsnmf.report import charts, marks, page, text
 from klsnmf.report.agreement import agreement
 from klsnmf.report.clusters import clusters
+from klsnmf.report.features import features
 from klsnmf.report.pictures import as_uris, encode, sheet, shrink
 from klsnmf.report.scatter import plane, sample, scatter
 from klsnmf.report.similarity import similarity
@@ -379,3 +381,31 @@ def test_charts_draw_any_numbers(values, log):
     assert "nan" not in svg
     assert "inf" not in svg
     assert len(svg) < 20_000
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_features_are_measured_as_they_are_written(size):
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat([0, 1, 2], [30, 20, 10]))
+    X = rng.poisson(1.0, size=(60, 5)) * 1.0
+    X[:, 3] = 7  # constant: it sets nothing apart
+    X[:, 4] += 5 * labels
+    found = features(run_of(by_hand(labels), X * size), 100)
+    spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(3)])
+    centers = (means - X.mean(axis=0)) / spread
+    np.testing.assert_allclose(found.centers, centers, atol=1e-9)
+    np.testing.assert_allclose(found.means, X.mean(axis=0) * size)
+    assert found.telling[3] == 0
+    if size == 1:
+        packed = features(run_of(by_hand(labels), sparse.csr_array(X)), 100)
+        np.testing.assert_allclose(packed.centers, centers, atol=1e-9)
+        np.testing.assert_allclose(packed.spreads, found.spreads)
+    few = features(run_of(by_hand(labels), X), 6)
+    assert len(few.places) == 2
+    assert 4 in few.places
+
+
+def test_pixels_and_kernels_have_no_features():
+    X, y = blobs(20, 2, 4, seed=0)
+    assert features(run_of(by_hand(y), X, image_shape=(2, 2)), 100) is None

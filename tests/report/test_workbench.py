@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from klsnmf.core.tables import harmless
 from klsnmf.report import write
 from klsnmf.report.workbench import workbench
 
-from ..browsing import Opened
+from ..browsing import Opened, playwright
 from ..report_runs import HOSTILE, by_hand, hostile_run, run_of
 
 
@@ -318,6 +319,17 @@ def test_the_download_has_the_changes_and_python_repeats_them(digits, tmp_path, 
     assert done["doubtful"] == [1]
 
 
+def test_who_leaves_with_changes_is_asked_first(browser, reports):
+    for keep in (False, True):
+        with Opened(browser, reports / "long.html") as opened:
+            rename(opened.page, 1, "mine")
+            if keep:
+                downloaded(opened.page)
+            with suppress(playwright.Error):  # of one that stays
+                opened.page.goto("about:blank")
+            assert opened.said == ([] if keep else ["dialog"])
+
+
 def test_the_selection_is_downloaded_alone(digits):
     page, target = digits.page, load_digits().target[:150]
     assert page.locator("#download-part").is_disabled()
@@ -380,15 +392,15 @@ def test_every_feature_of_a_cluster_has_its_effect_size(hostile):
         expected = cohen(run.X, inside)
         values = np.array(list(found.values()))
         order = np.argsort(-np.abs(expected), kind="stable")
-        np.testing.assert_allclose(values[:, 2], expected[order], atol=0.02)
-        np.testing.assert_allclose(values[:, 0], run.X[inside].mean(0)[order], atol=2e-3)
-        np.testing.assert_allclose(values[:, 1], run.X[~inside].mean(0)[order], atol=2e-3)
+        np.testing.assert_allclose(values[:, 0], expected[order], atol=0.02)
+        np.testing.assert_allclose(values[:, 1], run.X[inside].mean(0)[order], atol=2e-3)
+        np.testing.assert_allclose(values[:, 2], run.X[~inside].mean(0)[order], atol=2e-3)
 
 
 def test_features_can_be_sorted_and_found(browser, reports):
     with Opened(browser, reports / "long.html") as opened:
         page = opened.page
-        by_effect = [abs(d) for *_, d in features_of(page, 1).values()]
+        by_effect = [abs(d) for d, *_ in features_of(page, 1).values()]
         assert by_effect == sorted(by_effect, reverse=True)
         place = page.locator("#cluster-1 .features")
         place.get_by_role("button", name="feature", exact=True).click()
@@ -396,7 +408,7 @@ def test_features_can_be_sorted_and_found(browser, reports):
         assert names == sorted(names)
         assert place.locator("th[aria-sort=ascending]").inner_text().startswith("feature")
         place.get_by_role("button", name="members").click()
-        means = [own for own, *_ in features_of(page, 1).values()]
+        means = [own for _, own, _ in features_of(page, 1).values()]
         assert means == sorted(means, reverse=True)
         place.locator("input").fill("FEATURE4")
         assert len(features_of(page, 1)) == 1

@@ -109,7 +109,7 @@ def _labels(path: Path) -> list[tuple[str, str]]:
         if path.is_dir():
             require_one_run(path, _LABELS)
         if size_of_regular_file(file) > _LONGEST:
-            raise ResultsError(f"{file} is larger than {_LONGEST >> 20} MB. Give a part of it.")
+            raise ResultsError(f"{file} is larger than {_LONGEST >> 20} MB. Use fewer rows.")
         with file.open(encoding="utf-8-sig", newline="") as stream:
             found = list(_rows(file, csv.reader(stream, strict=True)))
     except (UnicodeDecodeError, UnsafeFileError, csv.Error, OSError) as error:

@@ -145,7 +145,14 @@ def _report(
     sets: Sequence[DataSet], act: Callable[[DataSet], _Outcome], failures: set[str], as_json: bool
 ) -> None:
     """Act on one set after the other, whatever becomes of the others, and show the outcomes."""
-    outcomes = [act(dataset) for dataset in sets]
+    outcomes: list[_Outcome] = []
+    try:
+        for dataset in sets:
+            outcomes.append(act(dataset))
+    except KeyboardInterrupt as error:
+        if fetched := [outcome.name for outcome in outcomes if outcome.status == "fetched"]:
+            vars(error)["state"] = f"Already downloaded: {', '.join(fetched)}."
+        raise
     if as_json:
         show_json([outcome._asdict() for outcome in outcomes])
     else:

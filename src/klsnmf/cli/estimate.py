@@ -10,8 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-#: Seconds of finished parts that tell how fast the machine is. Until then they count as expected.
-_BASIS = 1.0
+#: Seconds of work done that tell how fast the machine is; before them no time is told.
+_BASIS = 0.5
+
+#: Seconds of a usual machine that count as much as those that were seen.
+_PRIOR = 1.0
 
 #: The share of a part's steps that tell how long it takes.
 _SHARE = 0.1
@@ -121,17 +124,27 @@ class Estimate:
         later = [each.seconds for each in self.parts[self.place + 1 :]]
         if any(seconds is None for seconds in later):
             return None
-        by_steps = self.steps >= _SHARE
-        if not by_steps and (part.seconds is None or self.taken < _BASIS):
-            return None
-        speed = (self.taken + _BASIS) / (self.expected + _BASIS)
-        here = speed * (part.seconds or 0.0) - spent
-        here = here if here > 0 else -_OVERTIME * here
-        if by_steps:
-            counted = spent * (1 - self.steps) / self.steps
-            trust = 1.0 if part.seconds is None else self.steps
-            here = trust * counted + (1 - trust) * here
+        steps = self.steps if self.steps >= _SHARE else 0.0
+        counted = spent * (1 - steps) / steps if steps else 0.0
+        taken, expected = self.taken, self.expected
+        if part.seconds is None:
+            if not steps:
+                return None
+            here, speed = counted, self._speed(taken, expected)
+        else:
+            if steps:
+                taken, expected = taken + spent, expected + steps * part.seconds
+            if self.told is None and taken < _BASIS:
+                return None
+            speed = self._speed(taken, expected)
+            here = speed * part.seconds - spent
+            here = here if here > 0 else -_OVERTIME * here
+            here = steps * counted + (1 - steps) * here
         return here + speed * math.fsum(seconds or 0.0 for seconds in later)
+
+    def _speed(self, taken: float, expected: float) -> float:
+        """How many seconds this machine needs for one of the usual machine."""
+        return (taken + _PRIOR) / (expected + _PRIOR)
 
     def steady(self, now: float) -> float | None:
         """The seconds left, to be shown: a clock that runs down, and is set right little by little.

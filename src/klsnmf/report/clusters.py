@@ -186,7 +186,7 @@ class _Profile:
     def name(self, j: int) -> str:
         # Made when it is asked for: a sparse matrix may have millions of columns.
         features = self.run.features
-        return plain(features[j] if features else f"feature {j}", _LONGEST_FEATURE)
+        return plain(features[j] if features is not None else f"feature {j}", _LONGEST_FEATURE)
 
     def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
         """The features that set a cluster apart most, as bars, and the first few by number.

@@ -72,7 +72,7 @@ def _centred(run: Run) -> tuple[Any, Array]:  # (n, p), (p,)
 
 def _name(run: Run, place: int) -> str:
     """The name of a column, made when it is asked for: there may be millions."""
-    return plain(run.features[place] if run.features else f"feature {place}", _LONGEST)
+    return plain(run.features[place] if run.features is not None else f"feature {place}", _LONGEST)
 
 
 def _dense(values: Any) -> Array:

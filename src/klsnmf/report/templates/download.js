@@ -63,7 +63,16 @@ function drawDownloads() {
   part.textContent = isPart() ? `Download the selection (${counted(selected)})` : "Download the selection";
 }
 
-byId("download").addEventListener("click", () => save("labels.csv", csv(() => true)));
+byId("download").addEventListener("click", () => {
+  save("labels.csv", csv(() => true));
+  kept = steps.at(-1);
+});
 byId("download-part").addEventListener("click", () =>
   save("labels-selection.csv", csv((i) => selection[i] === 1)),
 );
+
+// Who leaves with changes that were not downloaded is asked first.
+let kept; // the last step that was
+addEventListener("beforeunload", (event) => {
+  if (steps.at(-1) !== kept) event.preventDefault();
+});

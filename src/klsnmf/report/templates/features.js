@@ -34,16 +34,16 @@ const signed = (d) =>
 
 const COLUMNS = [
   ["feature", (a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })],
+  ["effect size d", (a, b) => Math.abs(b.d) - Math.abs(a.d)],
   ["members", (a, b) => b.own - a.own],
   ["all others", (a, b) => b.others - a.others],
-  ["effect size d", (a, b) => Math.abs(b.d) - Math.abs(a.d)],
 ];
 
 class FeatureTable {
   constructor(place) {
     this.place = place;
     this.cluster = Number(place.dataset.features);
-    this.by = 3;
+    this.by = 1;
     this.forward = true;
     this.shown = FEATURE_ROWS;
     const id = `find-${this.cluster}`;
@@ -117,7 +117,7 @@ class FeatureTable {
     rail.append(bar);
     effect.append(rail, signed(d));
     const values = [own, others].map((v) => element("td", isNaN(v) ? "–" : fourDigits(v), "n"));
-    row.append(head, ...values, effect);
+    row.append(head, effect, ...values);
     return row;
   }
 }

@@ -47,11 +47,18 @@ byId("to-card").addEventListener("click", () => {
 });
 addEventListener("beforeprint", () => all("details").forEach((one) => (one.open = true)));
 
+// On a phone only the first cluster begins unfolded: each is as long as the screen.
+const cards = all(".cluster > details");
+if (matchMedia("(max-width: 640px)").matches) cards.slice(1).forEach((one) => (one.open = false));
+
 const unfoldAll = byId("unfold");
+const mostAreOpen = () => cards.filter((one) => one.open).length > cards.length / 2;
+const nameUnfold = () => (unfoldAll.textContent = mostAreOpen() ? "Fold all" : "Unfold all");
+if (unfoldAll) nameUnfold();
 unfoldAll?.addEventListener("click", () => {
-  const open = unfoldAll.textContent === "Unfold all";
-  all(".cluster > details").forEach((one) => (one.open = open));
-  unfoldAll.textContent = open ? "Fold all" : "Unfold all";
+  const open = !mostAreOpen();
+  cards.forEach((one) => (one.open = open));
+  nameUnfold();
 });
 
 follow();
