@@ -46,7 +46,11 @@ from klsnmf.core.memory import NotEnoughMemory
 from klsnmf.estimators.strengths import assign
 from klsnmf.io.model_file import ModelError, load, save
 from klsnmf.io.read import read
-from klsnmf.io.table import Choice, InputError
+from klsnmf.io.table import Choice, Counted, InputError, Table
+from klsnmf.preparation.base import Preparation
+from klsnmf.preparation.categories import Encode
+from klsnmf.preparation.gaps import FillMedian, FillNear, KeepColumns, LeaveOutRows
+from klsnmf.preparation.numbers import Components, LogCounts, Standard
 from klsnmf.solve import checkpoint
 from klsnmf.solve.checkpoint_files import CheckpointError
 from klsnmf.solve.checkpoint_files import read as read_checkpoint
@@ -78,6 +82,22 @@ def _mat(*parts: tuple[int, bytes]) -> bytes:
         for kind, content in parts
     )
     return bytes(124) + b"\x00\x01IM" + struct.pack("<II", 14, len(body)) + body
+
+
+def _table(X: Any) -> Table:
+    return Table("X", X, Counted(len(X)), words={"kind": ["a", "b"] * (len(X) // 2)})
+
+
+def _steps(X: Any) -> Preparation:
+    """Every step for columns of numbers and of categories."""
+    p = X.shape[1]
+    wide, places = p + 2, np.arange(p)
+    steps = (
+        *(LogCounts(places, 9.0), Standard(np.zeros(p), np.ones(p)), LeaveOutRows(0.5)),
+        *(FillMedian(np.ones(p)), FillNear(X.copy()), Encode("kind", ("a", "b"))),
+        *(KeepColumns(np.arange(wide)), Components(np.zeros(wide), np.eye(wide)[:3])),
+    )
+    return Preparation(p, None, steps)
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -157,7 +177,10 @@ class Fuzzer:
         for name in ("kmeans", "kls-nmf", "gnmf", "kernel-kmeans"):
             more = {"labels": "kmeans"} if name == "gnmf" else {}
             model = METHODS[name](3, random_state=0, **more).fit(X)
-            keep(f"{name}.model.npz", lambda path, model=model: save(model, path, n_features=3))
+            keep(f"{name}.model.npz", lambda path, model=model: save(model, path))
+        steps = _steps(X)
+        model = METHODS["kmeans"](3, random_state=0).fit(steps.apply(_table(X)).X)
+        keep("prepared.model.npz", lambda path: save(model, path, preparation=steps))
         self._keep_checkpoint(keep)
         summary = {"made_by": "klsnmf cluster", "files": [], "sha256": {}}
         keep("result.json", lambda path: path.write_text(json.dumps(summary)))
@@ -303,9 +326,9 @@ class Fuzzer:
 
     def _use(self, path: Path) -> None:
         if path.name.endswith(".model.npz"):
-            estimator, _ = load(path)
+            estimator, about = load(path)
             try:
-                labels, strengths = assign(estimator, X)
+                labels, strengths = assign(estimator, about["preparation"].apply(_table(X)).X)
             except (AttributeError, IndexError, KeyError, TypeError, ValueError):
                 return  # the command calls it a damaged model
             assert len(labels) == len(strengths) == len(X)

@@ -57,10 +57,11 @@ def assert_same(there, here, X, rtol=1e-8):
     """A model fitted to X away says the same as one fitted here, where it was fitted."""
     new = away(X)
     fitted = {name: getattr(there, name) for name in ("labels_", "W_", "G_", "components_")}
-    fitted |= {"predict": there.predict(new), "transform": there.transform(new)}
+    asked = ("predict", "transform", "memberships")
+    fitted |= {name: getattr(there, name)(new) for name in asked}
     for name, array in fitted.items():
         assert array.device == AWAY, name
-    twins = {"predict": here.predict(X), "transform": here.transform(X)}
+    twins = {name: getattr(here, name)(X) for name in asked}
     for name, array in fitted.items():
         expected = twins[name] if name in twins else getattr(here, name)
         scale = np.abs(expected).max()
@@ -69,6 +70,22 @@ def assert_same(there, here, X, rtol=1e-8):
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * scale, err_msg=name)
     assert there.objective_ == pytest.approx(here.objective_, rel=rtol)
     assert there.verdict_ == here.verdict_
+
+
+def test_what_users_look_for_comes_from_a_device():
+    """Scores, reports and plots are of the host, whoever computed the clusters."""
+    there, here = (KLSNMF(3, kernel="rbf", **QUICK).fit(X) for X in (away(IRIS), IRIS))
+    assert there.score(away(IRIS)) == pytest.approx(here.score(IRIS))
+    best = there.predict_proba(away(IRIS), top=1)
+    np.testing.assert_allclose(best.toarray(), here.predict_proba(IRIS, top=1).toarray())
+    assert there.inertia_ == pytest.approx(here.inertia_)
+    assert there.cluster_centers_.device == AWAY
+    assert "150 samples in 3 clusters" in there._repr_html_()
+    assert b"150" in there.report(away(IRIS)).content
+    pytest.importorskip("matplotlib").use("Agg")
+    plots = there.plot
+    for draw in (plots.map, plots.sizes, plots.history):
+        draw().figure.clear()
 
 
 DENSE = {

@@ -49,18 +49,7 @@ class Habits:
         -------
         shares : ndarray or scipy.sparse.csr_array of shape (n_new, n_clusters)
         """
-        if top is not None and operator.index(top) < 1:
-            raise ValueError(f"top={top} must be a number of clusters from 1 up, or None for all.")
-        scores = self._scores(X, "memberships")
-        xp = namespace(scores)
-        labels = xp.argmax(scores, axis=1)
-        # By the largest first: the sum of scores that are huge or tiny would not be a number.
-        rows = cast(scores, widest(scores))
-        most = xp.max(rows, axis=1)[:, None]
-        rows = xp.where(most > 0, rows / xp.where(most > 0, most, 1), 1)
-        shares = cast(rows / xp.sum(rows, axis=1)[:, None], scores.dtype)
-        shares = led_by(shares, labels)  # rounding makes ties of scores that nearly are
-        return shares if top is None else _largest(to_host(shares), top)
+        return self._shares(X, top, "memberships")
 
     @property
     def predict_proba(self) -> Callable[..., Any]:
@@ -74,7 +63,25 @@ class Habits:
                 f"{type(self).__name__} has no predict_proba after a fit on a sparse matrix: use "
                 "memberships(X), which gives the same."
             )
-        return self.memberships
+        return self._predict_proba
+
+    def _predict_proba(self, X: Any, *, top: int | None = None) -> Any:
+        """As ``memberships``."""
+        return self._shares(X, top, "predict_proba")
+
+    def _shares(self, X: Any, top: int | None, method: str) -> Any:
+        if top is not None and operator.index(top) < 1:
+            raise ValueError(f"top={top} must be a number of clusters from 1 up, or None for all.")
+        scores = self._scores(X, method)
+        xp = namespace(scores)
+        labels = xp.argmax(scores, axis=1)
+        # By the largest first: the sum of scores that are huge or tiny would not be a number.
+        rows = cast(scores, widest(scores))
+        most = xp.max(rows, axis=1)[:, None]
+        rows = xp.where(most > 0, rows / xp.where(most > 0, most, 1), 1)
+        shares = cast(rows / xp.sum(rows, axis=1)[:, None], scores.dtype)
+        shares = led_by(shares, labels)  # rounding makes ties of scores that nearly are
+        return shares if top is None else _largest(to_host(shares), top)
 
     def score(self, X: Any, y: Any = None) -> float:
         """How clearly the samples X fall into the clusters that are predicted for them.

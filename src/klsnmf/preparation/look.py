@@ -34,7 +34,7 @@ _BLANK = 0.3
 _AT_ONCE = 256
 
 #: Columns are centred, and so are components of something, if means are below this many spreads.
-_CENTRED = 1e-6
+_CENTRED = 1e-3
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..io.table import Table
-from . import auto as look
+from .auto import Told, gaps_filled, gaps_left_out, measured_columns, scales
 from .base import Preparation, Step
 from .categories import fit_encode
 from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
@@ -39,7 +39,7 @@ class _Work:
         else:
             self.steps.append(step)
 
-    def do_all(self, steps: Iterable[look.Told]) -> None:
+    def do_all(self, steps: Iterable[Told]) -> None:
         for step, told in steps:
             self.do(step, *told)
 
@@ -77,23 +77,23 @@ def fitted(
     if text is not None:  # which has to become numbers before anything is done to these
         work.do(fit_words(work.table, text))
     if auto and not any_role:
-        work.do_all(look.measured_columns(work.table))
+        work.do_all(measured_columns(work.table))
     if missing == "drop-columns":
         work.do(*fit_leave_out_columns(work.table))
     elif missing == "drop-rows":
         work.do(LeaveOutRows(0.0))
     elif auto and missing is None and not gaps:
-        work.do_all(look.gaps_left_out(work.table))
+        work.do_all(gaps_left_out(work.table))
     if scale == "standard":
         work.do(fit_standard(work.table), _STANDARD)
     elif scale in ("log", "log-median"):
         work.do(fit_log(work.table, median=scale == "log-median"))
     elif auto and scale is None:
-        work.do_all(look.scales(work.table, signed=signed))
+        work.do_all(scales(work.table, signed=signed))
     if missing in ("median", "knn"):
         work.do(fit_fill(work.table, missing))
     elif auto and missing is None and not gaps:
-        work.do_all(look.gaps_filled(work.table))
+        work.do_all(gaps_filled(work.table))
     for column in table.words:
         if column != text:
             work.do(fit_encode(work.table, column))
