@@ -15,7 +15,7 @@ compared with. ``store --quick`` leaves out the larger sets.
 ``--files`` is for what older code wrote: models of ``klsnmf cluster`` and checkpoints of fits that
 were interrupted. ``compare`` predicts with the models, and goes on from the checkpoints.
 
-Fits with torch, Dask or pynndescent are left out where these are not installed, and those of the
+Fits with torch or Dask are left out where these are not installed, and those of the
 paper's data sets where ``KLSNMF_DATA`` does not name their folder. Both runs belong on one machine
 with the same packages: others may come to other bits with the same code.
 """
@@ -304,11 +304,8 @@ def larger_sets() -> Iterator[Case]:
     yield fit("blobs", KLSNMF(12, random_state=0), blobs)
     yield fit("blobs, float32", KLSNMF(12, random_state=0), blobs.astype(np.float32))
     yield fit("blobs, unweighted", KLSNMF(12, diffusion="unweighted", random_state=0), blobs)
-    if find_spec("pynndescent"):
-        estimator = KLSNMF(10, neighbor_search="approximate", random_state=0)
-        yield fit("neighbours found approximately", estimator, *small_digits())
-    else:
-        print("left out: neighbours found approximately, because pynndescent is not installed")
+    estimator = KLSNMF(10, neighbor_search="approximate", random_state=0)
+    yield fit("neighbours found approximately", estimator, *small_digits())
     if "KLSNMF_DATA" not in os.environ:
         print("left out: the paper's data sets, because KLSNMF_DATA does not name their folder")
         return

@@ -436,10 +436,34 @@ FAULTS = [
         "test_neighbours_are_the_nearest",
     ),
     Fault(
-        "approximate neighbours: the first is taken for the sample itself",
-        "itself[:, -1] |= ~itself.any(axis=1)",
-        "itself[:, 0] |= True",
-        "test_an_approximate_search_leaves_the_sample_itself_out",
+        "approximate neighbours: cells are not told from samples",
+        "found = j[places] if names is None else names[j[places]]",
+        "found = j[places]",
+        "test_nearly_all_neighbours_are_found_and_the_share_is_told",
+    ),
+    Fault(
+        "approximate neighbours: one cell is searched",
+        'enough = int(np.quantile(places, _SHARE, method="inverted_cdf")) + 1',
+        "enough = 1",
+        "test_nearly_all_neighbours_are_found_and_the_share_is_told",
+    ),
+    Fault(
+        "all pairs: close samples keep their rounding",
+        "d2[i, j] = squared_distances(X, i, X, j)",
+        "pass",
+        "test_all_pairs_at_once_are_the_same",
+    ),
+    Fault(
+        "halves: a sample that is as near to both sides moves for ever",
+        "moves = np.where(side, other >= own, other > own)",
+        "moves = other >= own",
+        "test_clusters_are_cut_side_by_side_as_each_would_be_alone",
+    ),
+    Fault(
+        "eigenvectors: columns are left as long as they are",
+        "Q = _times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))",
+        "pass",
+        "test_columns_that_depend_on_each_other_have_an_orthogonal_basis",
     ),
     Fault(
         "new samples: an old one that comes again counts itself as a neighbour",

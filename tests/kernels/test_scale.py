@@ -1,8 +1,5 @@
 """Many samples: which matrix is chosen, what is said of it, and that it finds the clusters."""
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,7 +19,7 @@ from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import SpectralDiffusion
 from klsnmf.kernels import neighbors
 from klsnmf.kernels.build import fit_kernel
-from klsnmf.kernels.neighbors import nearest, neighbor_indices
+from klsnmf.kernels.neighbors import nearest
 from klsnmf.kernels.plan import choose_search, make_plan
 from klsnmf.kernels.tiles import KernelTiles
 from klsnmf.metrics import accuracy
@@ -254,64 +251,16 @@ def search(shape, how="auto"):
 
 def test_the_search_is_chosen_by_its_work(monkeypatch):
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 24 * 10**9)
-    monkeypatch.setattr("klsnmf.kernels.plan.find_spec", lambda name: object())
     assert not search((100_000, 50))[0]
-    assert search((1_000_000, 50)) == (True, "neighbours found approximately, by pynndescent")
+    said = "neighbours found approximately, in cells of samples that are near"
+    assert search((1_000_000, 50)) == (True, said)
     assert not search((1_000_000, 3))[0]  # trees are fast there
     assert not search((1_000_000, 50), "exact")[0]
     assert search((100, 3), "approximate")[0]
-    monkeypatch.setattr("klsnmf.kernels.plan.find_spec", lambda name: None)
-    found, said = search((1_000_000, 50))
-    assert not found
-    assert "klsnmf[ann]" in said
-    with pytest.raises(ImportError, match=r"pip install .*klsnmf\[ann\]"):
-        search((100, 3), "approximate")
-
-
-class FakeSearch:
-    """As pynndescent answers: indices with the sample itself among them, as a rule."""
-
-    def __init__(self, X, n_neighbors, random_state):
-        d = ((X[:, None] - X) ** 2).sum(axis=2)
-        self.neighbor_graph = np.argsort(d, axis=1, kind="stable")[:, :n_neighbors], None
-
-
-def test_an_approximate_search_leaves_the_sample_itself_out(monkeypatch):
-    module = type(sys)("pynndescent")
-    module.NNDescent = FakeSearch
-    monkeypatch.setitem(sys.modules, "pynndescent", module)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4))
-    np.testing.assert_array_equal(neighbor_indices(X, 5, approximate=True), neighbor_indices(X, 5))
-    X[10:30] = X[10]  # duplicates hide some samples from themselves
-    found, d2 = nearest(X, 5, approximate=True)
-    assert (found != np.arange(60)[:, None]).all()
-    np.testing.assert_array_equal(d2, np.sort(d2, axis=1))
-
-
-def test_pynndescent_finds_nearly_all_neighbours():
-    pytest.importorskip("pynndescent")
-    X = np.random.default_rng(0).normal(size=(800, 5)).astype(np.float32)
-    truth, found = neighbor_indices(X, 10), neighbor_indices(X, 10, approximate=True)
-    shared = [len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True)]
-    assert np.mean(shared) > 9.5
-
-
-def test_neighbours_that_pynndescent_does_not_find_are_searched(monkeypatch):
-    """It says -1 for them, which would be the last sample."""
-    pynndescent = pytest.importorskip("pynndescent")
-    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    truth = neighbor_indices(X, 4)
-    found = np.column_stack([np.arange(60), truth])
-    found[[3, 59], 2:] = -1
-    graph = SimpleNamespace(neighbor_graph=(found, None))
-    monkeypatch.setattr(pynndescent, "NNDescent", lambda *args, **options: graph)
-    np.testing.assert_array_equal(neighbor_indices(X, 4, approximate=True), truth)
 
 
 def test_sparse_samples_are_compared_by_their_entries():
     """Texts have many words, and a text has few of them: no reason to search approximately."""
-    pytest.importorskip("pynndescent")
     shape = (10_000, 50_000)
     assert choose_search(shape, "auto")[0]
     assert not choose_search(shape, "auto", filled=1e-3)[0]

@@ -49,7 +49,7 @@ _LOOKS = 2
 _MANY = 5000
 _HIGH_DEGREE = 14
 BLOCKS = 6
-_MORE = 3
+MORE = 3
 _MOST_PRODUCTS = 600
 
 #: Residuals that are small enough, and as a share of the way from the last eigenvalue up to 1.
@@ -240,10 +240,10 @@ class _Search:
         To filter all of them would take several times as many products.
         """
         Q, filled = self.Q, self.Q.shape[1]
-        V = self._room(len(Q), filled + _MORE * self.b, Q.dtype)
+        V = self._room(len(Q), filled + MORE * self.b, Q.dtype)
         V[:, self.known.shape[1] :][:, :filled] = Q
         block = np.ascontiguousarray(Q[:, self.worst])
-        self._extend(multiply, V, block, filled, filled + _MORE * self.b)
+        self._extend(multiply, V, block, filled, filled + MORE * self.b)
 
     def _degree(self) -> int:
         """As high as the filter must be to rise so much between the edge and 1."""

@@ -57,8 +57,8 @@ class KLSNMF(KernelClusterer):
         With ``diffusion="auto"`` it can also be 50, if neighbours are hardly nearer than other
         samples, as in texts, and 5 or 7, if clusters are thin (see :doc:`/choosing`).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found. "approximate" needs the extra ``klsnmf[ann]``. "auto" uses it if
-        it is installed and the exact search would take minutes.
+        How neighbours are found. "approximate" finds nearly all of them, in cells of samples that
+        are near. "auto" is that where the exact search would take minutes.
     diffusion : int, "auto" or "unweighted", default="auto"
         The number of diffusion steps t: an even number, or 0 for none. K becomes S^t, scaled to
         unit diagonal, with S = Deg^-½ K Deg^-½.

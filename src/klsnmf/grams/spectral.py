@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from ..core import memory
 from ..core.arithmetic import plus, row_lengths, step
 from ..core.arrays import cast, like, namespace, on_host, precision, set_diagonal, to_host
-from ..core.eigenvectors import BLOCKS, SINGLE, SPARE, leading, subspace_iteration
+from ..core.eigenvectors import BLOCKS, MORE, SINGLE, SPARE, leading, subspace_iteration
 from ..core.types import Array, Matrix
 from ..core.work import threads_for
 from .array import DenseGram
@@ -273,7 +273,7 @@ def _columns(k: int) -> int:
 def bytes_needed(n: int, k: int, itemsize: int) -> float:
     """For the eigenvectors of n samples, and then for random signs, which begin as integers."""
     m = how_many_vectors(n, k)
-    basis = max(BLOCKS * _columns(k), m + SPARE)
+    basis = max(BLOCKS * _columns(k), m + SPARE + MORE * _columns(k))
     search = 2 * SINGLE * (basis + m + SPARE)
     return float(n) * max(search, m * itemsize + _PROBES * (3 * SINGLE + itemsize))
 

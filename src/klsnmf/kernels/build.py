@@ -135,7 +135,8 @@ class KernelSettings:
         plan = self._plan(kernel, X, numbers.most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        found = search(X, kernel, "auto", numbers.most, plan, self.workers, among)
+        told = print if self.verbose else None
+        found = search(X, kernel, "auto", numbers.most, plan, self.workers, among, told)
         fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
         return NeighborGraphs(numbers, home, fit, k, there)
 
@@ -259,11 +260,12 @@ def search(
     plan: Plan,
     workers: RemoteSamples | None = None,
     among: Search | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> tuple[Array, Array]:  # (n, m), (n, m)
     """The neighbours that a kernel needs, nearest first, and squared distances.
 
-    ``among`` is a search among X that was begun already. Of samples on a device distances alone: K
-    has all entries there.
+    ``among`` is a search among X that was begun already, and ``told`` hears of an approximate one.
+    Of samples on a device distances alone: K has all entries there.
     """
     n, form = X.shape[0], kernel_of(kernel)
     among = None if form.unit_length else among
@@ -275,7 +277,7 @@ def search(
         return none, np.empty((n, 0), X.dtype)
     find = workers.neighbor_indices if workers is not None and plan.by_workers else None
     with stage("neighbours"):
-        return nearest(X, wanted, approximate=plan.approximate, find=find, search=among)
+        return nearest(X, wanted, approximate=plan.approximate, find=find, search=among, told=told)
 
 
 def _all_pairs(fitted: FittedKernel, plan: Plan, workers: RemoteSamples | None) -> Gram:

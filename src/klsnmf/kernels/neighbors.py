@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .cells import Cells
 from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
 from .search import (
@@ -25,7 +23,6 @@ from .search import (
     nearest_others,
     search_among,
     sorted_exactly,
-    without_itself,
 )
 
 #: Numbers held at once while something is computed pair by pair.
@@ -55,23 +52,7 @@ def neighbor_indices(
     m = min(n_neighbors, n - 1)
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
-    return _approximate_indices(X, m) if approximate else nearest_others(X, np.arange(n), m)[0]
-
-
-def _approximate_indices(X: Matrix, m: int) -> NDArray[np.intp]:  # (n, m)
-    """Nearly always the nearest, in a time that grows hardly faster than n."""
-    from pynndescent import NNDescent  # an extra, and slow to import
-
-    with warnings.catch_warnings():
-        # Samples that it finds too few neighbours of have a number below zero for the others.
-        warnings.filterwarnings("ignore", "Failed to correctly find", UserWarning)
-        found, _ = NNDescent(X, n_neighbors=m + 1, random_state=0).neighbor_graph
-    found = found.astype(np.intp)
-    lost = np.flatnonzero((found < 0).any(axis=1))
-    if lost.size:
-        exact = NearestNeighbors(n_neighbors=m + 1).fit(X)
-        found[lost] = exact.kneighbors(X[lost], return_distance=False)
-    return without_itself(found, np.arange(len(found)))
+    return (Cells(X, m).nearest_others() if approximate else nearest_others(X, np.arange(n), m))[0]
 
 
 def nearest(
@@ -81,6 +62,7 @@ def nearest(
     approximate: bool = False,
     find: Callable[[int], NDArray[np.intp]] | None = None,
     search: Search | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
@@ -89,14 +71,18 @@ def nearest(
     left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
     Where very many samples are equal, each keeps some of its equals.
     ``find`` is another search, given the number of neighbours, and ``search`` one among X that was
-    begun already.
+    begun already; ``told`` is how an approximate search goes.
     """
     search = search or search_among(X)
     n, surplus, alone = X.shape[0], SURPLUS, find is None
     m = min(n_neighbors + surplus, n - 1)
-    if approximate or find:
-        find = find or partial(_approximate_indices, X)
+    if find:
         found, d2 = sorted_exactly(X, X, find(m))
+    elif approximate:
+        cells = Cells(X, m)
+        if told is not None:
+            told(str(cells))
+        found, d2 = cells.nearest_others()
     else:
         found, d2 = search(np.arange(n), m)
     equal = np.flatnonzero((d2[:, -1:] == 0).any(axis=1))

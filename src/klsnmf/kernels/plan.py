@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -183,20 +182,9 @@ def choose_search(
         few = f"with fewer than {_BRUTE_FEATURES} features"
         how = f"{exactly}, here: {few} one tree is faster than workers that compare parts"
         return False, False, how
-    installed = find_spec("pynndescent") is not None
     large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
-    if search == "approximate" and not installed:
-        raise ImportError(
-            'neighbor_search="approximate" needs pynndescent: pip install "klsnmf[ann]", or set '
-            'neighbor_search="exact".'
-        )
-    if search == "approximate" or (search == "auto" and large and installed):
-        return True, False, "neighbours found approximately, by pynndescent"
-    if search == "auto" and large:
-        exactly = (
-            'neighbours found exactly, which takes long here: pip install "klsnmf[ann]" for an '
-            "approximate search"
-        )
+    if search == "approximate" or (search == "auto" and large):
+        return True, False, "neighbours found approximately, in cells of samples that are near"
     return False, False, exactly
 
 

@@ -119,18 +119,19 @@ def _by_products(X: Matrix, rows: Array, m: int) -> tuple[Array, Array]:
         nonlocal done
         for some in blocks:
             own = rows[some]
-            i, j, distances = rough.nearest(X[own], m + 1)
-            places = np.searchsorted(i, np.arange(len(own)))[:, None] + np.arange(m + 1)
-            others = ~_itself(j[places], own)
-            found[some] = j[places][others].reshape(-1, m)
-            d2[some] = distances[places][others].reshape(-1, m)
+            found[some], d2[some] = rough.others(X[own], own, m)
             done += len(own)
             tell("neighbours", done, len(rows))
 
-    parts = list(slices(len(rows), _BLOCK // n))
+    parts = list(slices(len(rows), block_of(n)))
     threads = min(len(parts), allowed_threads().get("blas", 1))
     side_by_side(work, [parts[each::threads] for each in range(threads)])
     return found, d2
+
+
+def block_of(n: int) -> int:
+    """Samples that are compared with n others at a time."""
+    return max(1, _BLOCK // n)
 
 
 def sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each
@@ -189,6 +190,19 @@ class Rough:
         exactly = squared_distances(Y, i, self.X, j)
         order = np.lexsort((exactly, i))
         return i[order], j[order], exactly[order]
+
+    def others(
+        self, Y: Matrix, own: Array, m: int, names: Array | None = None
+    ) -> tuple[NDArray[np.intp], Array]:  # (some, p), (some,) -> (some, m), (some, m)
+        """For samples Y of X the nearest others, and squared distances, nearest first.
+
+        ``own`` are their numbers, and ``names`` the numbers of the samples of X, if they have any.
+        """
+        i, j, distances = self.nearest(Y, m + 1)
+        places = np.searchsorted(i, np.arange(len(own)))[:, None] + np.arange(m + 1)
+        found = j[places] if names is None else names[j[places]]
+        others = ~_itself(found, own)
+        return found[others].reshape(-1, m), distances[places][others].reshape(-1, m)
 
     @cached_property
     def _precise(self) -> Rough:

@@ -1,0 +1,82 @@
+"""The approximate search for neighbours, in cells, against all distances."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
+
+from klsnmf import KLSNMF
+from klsnmf.kernels import cells
+from klsnmf.kernels.cells import Cells
+from klsnmf.kernels.neighbors import nearest
+
+from ..naive import searching as naive
+
+
+def groups(seed, n=600, p=20):
+    rng = np.random.default_rng(seed)
+    return 4 * rng.normal(size=(6, p))[rng.integers(6, size=n)] + rng.normal(size=(n, p))
+
+
+def share_found(d2, truth):
+    """The share of the neighbours that are as near as the truly nearest."""
+    return float((d2 <= truth[:, -1:] * (1 + 1e-9)).mean())
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("seed", range(3))
+def test_nearly_all_neighbours_are_found_and_the_share_is_told(seed, make):
+    X = groups(seed)
+    some = Cells(make(X), 9)
+    found, d2 = some.nearest_others()
+    np.testing.assert_allclose(d2, np.square(X[:, None] - X[found]).sum(axis=2), rtol=1e-9)
+    assert (np.diff(d2, axis=1) >= 0).all()
+    assert (found != np.arange(len(X))[:, None]).all()
+    assert all(len(set(row)) == 9 for row in found)
+    share = share_found(d2, naive.nearest_others(X, 9))
+    assert share > 0.94
+    assert abs(share - some.share) < 0.05
+    assert some.searched < len(some.members)
+
+
+def test_most_neighbours_of_digits_are_found():
+    X = load_digits().data[:900]
+    _, d2 = Cells(X, 10).nearest_others()
+    assert share_found(d2, nearest(X, 10)[1][:, :10]) > 0.95
+
+
+def test_with_all_cells_all_neighbours_are_found(monkeypatch):
+    monkeypatch.setattr(cells, "_SHARE", 1.0)
+    monkeypatch.setattr(cells, "_ASKED", 10**6)
+    X = groups(0, 200)
+    _, d2 = Cells(X, 7).nearest_others()
+    np.testing.assert_allclose(d2, naive.nearest_others(X, 7), rtol=1e-9)
+
+
+def test_threads_change_nothing():
+    X, found = groups(0), []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(Cells(X, 6).nearest_others())
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+
+
+@pytest.mark.parametrize(
+    "X", [np.ones((40, 3)), np.arange(8.0).reshape(4, 2), np.repeat(groups(1, 10), 9, axis=0)]
+)
+def test_few_samples_and_equal_ones(X):
+    found, d2 = nearest(X, 3, approximate=True)
+    assert found.shape[0] == len(X)
+    assert (found[:, :3] != np.arange(len(X))[:, None]).all()
+    assert (d2 >= 0).all()
+
+
+def test_how_many_are_found_is_told(capsys):
+    X = groups(0).astype(np.float32)
+    model = KLSNMF(6, neighbor_search="approximate", random_state=0, verbose=1).fit(X)
+    told = capsys.readouterr().out
+    assert "neighbours found approximately" in told
+    assert "cells of samples searched around each, which hold 9" in told
+    exact = KLSNMF(6, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, exact.labels_)
