@@ -138,7 +138,10 @@ def test_columns_of_parts_go_by_their_names():
     ("content", "expected"),
     [
         ("a,c\n1,2\n", "b.csv does not fit below a.csv: it has no column of numbers 'b', and has"),
-        ("a,b,c\n1,2,3\n", "b.csv does not fit below a.csv: it has 'c', which the first has not"),
+        (
+            "a,b,c\n1,2,3\n",
+            "b.csv does not fit below a.csv: it has 'c', which the first does not have",
+        ),
         ("1,2\n3,4\n", "b.csv does not fit below a.csv"),
         ("a,b\n1,x\n2,3\n", "b.csv, line 2, column 'b'"),
     ],

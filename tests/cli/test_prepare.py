@@ -3,7 +3,6 @@
 import csv
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import klsnmf
 from klsnmf.io import model_file
 from klsnmf.io import read as files
 from klsnmf.io.table import Choice, Counted, Table
+from klsnmf.methods import METHODS
 from klsnmf.metrics import accuracy
 from klsnmf.preparation.base import Preparation
 from klsnmf.preparation.categories import Encode
@@ -168,6 +168,21 @@ def test_options_for_columns_need_columns(samples):
     assert "--pca 2 makes negative numbers" in error
 
 
+@pytest.fixture
+def strange(samples):
+    """What is said of a model that somebody saved with this beside it."""
+    np.save("mine.npy", samples[0])
+    model = METHODS["kmeans"](n_clusters=K, random_state=0).fit(samples[0])
+    model_file.save(model, "good.npz", preparation=Preparation(P))
+    run("predict", "good.npz", "mine.npy")
+
+    def told(**about):
+        model_file.save(model, "bad.npz", **about)
+        return run("predict", "bad.npz", "mine.npy", code=3)[1]
+
+    return told
+
+
 ONES = np.ones(P)
 PLACES = np.arange(P)
 
@@ -206,21 +221,12 @@ PLACES = np.arange(P)
         Encode("colour", ("a",)),
         Preparation(P),
     ],
-    ids=str,
+    ids=lambda given: str(given)[:60],
 )
-def test_steps_from_a_stranger_are_checked(step, samples):
-    X, _ = samples
-    np.save("mine.npy", X)
-    run("cluster", "mine.npy", "-k", K, "--method", "kmeans")
-    estimator, about = model_file.load("mine-clusters/model.npz")
-    good = about["preparation"]
-    harmed = about | {"preparation": replace(good, steps=(step,))}
-    model_file.save(estimator, "bad.npz", **harmed)
-    _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert (
-        "bad.npz is not a model that this version of klsnmf can read (its preparation is damaged:"
-        in error
-    )
+def test_steps_from_a_stranger_are_checked(step, strange):
+    error = strange(preparation=Preparation(P, None, (step,)))
+    assert "bad.npz" in error
+    assert "(its preparation is damaged:" in error
     assert "Give the model.npz that klsnmf cluster wrote, or make it again." in error
 
 
@@ -236,18 +242,10 @@ def test_steps_from_a_stranger_are_checked(step, samples):
         {"preparation": Preparation(P, None, (Standard(ONES * 0, ONES),) * 101)},
         {"preparation": Preparation(P, None, [Standard(ONES * 0, ONES)])},
     ],
-    ids=str,
+    ids=lambda given: str(given)[:60],
 )
-def test_a_preparation_from_a_stranger_is_checked(about, samples):
-    X, _ = samples
-    np.save("mine.npy", X)
-    run("cluster", "mine.npy", "-k", K, "--method", "kmeans")
-    estimator, _ = model_file.load("mine-clusters/model.npz")
-    model_file.save(estimator, "bad.npz", **about)
-    _, error = run("predict", "bad.npz", "mine.npy", code=3)
-    assert (
-        "bad.npz is not a model that this version of klsnmf can read (its preparation is" in error
-    )
+def test_a_preparation_from_a_stranger_is_checked(about, strange):
+    assert "(its preparation is" in strange(**about)
 
 
 # ---------------------------------------------------------------------- looking at a table

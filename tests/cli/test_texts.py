@@ -105,7 +105,7 @@ def test_the_table_shows_words_and_the_join_has_them():
     ("options", "code", "expected"),
     [
         (["--text-column", "boddy"], 3, "texts.csv has no column 'boddy'"),
-        (["--text-column", "name", "--columns", "a"], 2, "takes text in place of numbers"),
+        (["--text-column", "name", "--columns", "a"], 2, "text is used instead of numbers"),
         (["--text-column", "name", "--scale", "standard"], 3, "is sparse"),
         ([], 3, "no column of numbers"),
     ],
@@ -130,7 +130,7 @@ def test_other_files_encodings_and_what_is_no_text():
     _, told = run("cluster", "texts", "-k", 3, "--out", "b", code=3)
     assert "1 file in texts is no text in UTF-8: 'chess/picture.txt'." in told
     _, told = run("cluster", "texts", "-k", 3, "--skip-broken", "--out", "b")
-    assert "2 files in texts are no texts and were left out" in told
+    assert "2 files in texts are not texts and were left out" in told
     assert len(labels_of("b")) == 62
     _, told = run("cluster", "texts", "--text-column", "a", "--out", "c", code=3)
     assert "which has no columns" in told

@@ -103,13 +103,13 @@ sheets = click.option(
     *("--sheet", "sheets"),
     multiple=True,
     metavar="NAME",
-    help="The sheet of a workbook; several are put below each other. Of an .h5ad file, the layer "
-    "or embedding, such as X_pca. [default: the first sheet; X]",
+    help="The sheet of a workbook, or several, which are joined row by row. Of an .h5ad file, the "
+    "layer or embedding, such as X_pca. [default: the first sheet; X]",
 )
 text_column = click.option(
     "--text-column",
     metavar="NAME",
-    help="A column of text to cluster by, in place of numbers: by the words of each text.",
+    help="A column of text to cluster by, instead of numbers: by the words of each text.",
 )
 
 
@@ -260,7 +260,7 @@ def choice(
     columns, left_out, words = asked
     if text_column is not None and (columns or words):
         raise click.UsageError(
-            "--text-column takes text in place of numbers. Leave out --columns and --encode."
+            "Leave out --columns and --encode: with --text-column, text is used instead of numbers."
         )
     return Choice(
         columns=columns or None,

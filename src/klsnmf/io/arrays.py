@@ -84,7 +84,7 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
         X = with_short_indices(sparse.csr_array(X))
     if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
         raise InputError(
-            f"{path}, {name} has shape {X.shape}. Samples are an array with a row for each and at "
+            f"{path}, {name} has shape {X.shape}. Give an array with one row per sample and at "
             "least one column, or images of shape (samples, height, width) or (samples, height, "
             "width, 3)."
         )

@@ -35,7 +35,7 @@ class Found(NamedTuple):
                 "themselves there."
             )
         if others := self.others:
-            are = f"is no {kind} and was" if len(others) == 1 else f"are no {kind}s and were"
+            are = f"is no {kind} and was" if len(others) == 1 else f"are not {kind}s and were"
             shown = listed([as_text(name) for name in others], _TOLD)
             messages.append(
                 f"{plural(len(others), 'file')} in {self.folder} {are} left out: {shown}."

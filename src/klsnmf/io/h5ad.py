@@ -90,7 +90,7 @@ class Store:
         import h5py
 
         if not isinstance(found, h5py.Dataset) or found.dtype is None or found.shape is None:
-            raise UnsafeFileError(f"{self.path}: {what} is no array.")
+            raise UnsafeFileError(f"{self.path}: {what} is not an array.")
         if found.is_virtual or found.external:
             raise UnsafeFileError(f"{self.path}: {what} is kept in another file.")
         if found.nbytes > min(LIMIT, BEST_RATIO * self.size):
@@ -107,7 +107,7 @@ class Store:
     def _texts(self, found: Any, what: str) -> Any:  # (n,)
         """Text of any length, a few at a time: a small file may hold one very long text often."""
         if found.ndim != 1:
-            raise UnsafeFileError(f"{self.path}: {what} is no list of texts.")
+            raise UnsafeFileError(f"{self.path}: {what} is not a list of texts.")
         step = int(np.clip(_AT_ONCE // max(self.size, 1), _FEWEST, _MOST))
         texts, total = np.empty(len(found), object), 0
         for begin in range(0, len(found), step):
@@ -148,7 +148,7 @@ class Store:
         if parts.keys() >= {"values", "mask"} and len(parts["values"]) == len(parts["mask"]):
             pairs = zip(parts["values"].tolist(), parts["mask"].tolist(), strict=True)
             return [None if gone else value for value, gone in pairs]
-        raise InputError(f"{self.path}: {place} is no column that is known. {_AGAIN}")
+        raise InputError(f"{self.path}: {place} is an unsupported kind of column. {_AGAIN}")
 
     def matrix(self, place: str) -> Any:  # (n, p)
         """A matrix, dense or sparse."""
@@ -160,7 +160,7 @@ class Store:
         kind = found.attrs.get("encoding-type", found.attrs.get("h5sparse_format", ""))
         kind = kind if isinstance(kind, str) else ""
         if kind[:3] not in ("csr", "csc"):
-            raise InputError(f"{self.path}: {place} is no matrix that is known. {_AGAIN}")
+            raise InputError(f"{self.path}: {place} is an unsupported kind of matrix. {_AGAIN}")
         shape = found.attrs.get("shape", found.attrs.get("h5sparse_shape"))
         data, indices, indptr = (
             self.array(self.get(f"{place}/{name}"), f"{place}/{name}")

@@ -103,7 +103,7 @@ def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
         names, scale = about.get("features"), about.get("scale")
         steps = () if scale is None else (numbers.Standard(scale["mean"], scale["spread"]),)
         found = base.Preparation(p, None if names is None else tuple(names), steps)
-    need(isinstance(found, base.Preparation), "its preparation is none")
+    need(isinstance(found, base.Preparation), "its preparation is not valid")
     with refused_by(lambda reason: ValueError(f"its preparation is damaged: {reason}")):
         found.check(p)
     return found

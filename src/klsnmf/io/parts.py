@@ -69,7 +69,7 @@ def _require_fit(first: Table, other: Table) -> None:
         lacks = [name for name in ours if name not in set(theirs)]
         more = [name for name in theirs if name not in set(ours)]
         found = [f"has no column of numbers {listed(lacks)}"] if lacks else []
-        found += [f"has {listed(more)}, which the first has not"] if more else []
+        found += [f"has {listed(more)}, which the first does not have"] if more else []
         if len(set(ours)) < len(ours) and ours != theirs:
             found.append("has columns of one name in another order")
     else:

@@ -80,8 +80,7 @@ def read(path: Path, choice: Choice) -> Table:
         ) from error
     if choice.text_column is not None and table.text_column is None:
         raise InputError(
-            f"{path} has no columns of text, so that --text-column has no meaning for it. Leave it "
-            "out, or give a table."
+            f"Leave out --text-column, or give a table: {path} has no columns of text."
         )
     if not len(table.ids):
         raise InputError(f"{path} holds no samples. Give a file with at least one row of data.")

@@ -54,7 +54,7 @@ def read(path: Path, choice: Choice) -> Table:
         told = f"{are}text in UTF-8: {listed(broken)}."
         if not choice.skip_broken or not texts:
             raise InputError(
-                f"{told} Save as text in UTF-8, or leave out with --skip-broken what is none."
+                f"{told} Save them as text in UTF-8, or leave them out with --skip-broken."
             )
         found.others.extend(broken)
     messages = found.told("text")
