@@ -170,8 +170,8 @@ FAULTS = [
     ),
     Fault(
         "eigenvectors: what is known is not kept apart",
-        "            block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]",
-        "            block = _beside(V[:, c:filled], block)[:, : V.shape[1] - filled]",
+        "block = _beside(V[:, :start], block)[:, : end - start]",
+        "block = _beside(V[:, c:start], block)[:, : end - start]",
         "test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known",
     ),
     # ------------------------------------------------------- faster solvers of the family
