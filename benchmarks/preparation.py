@@ -27,6 +27,7 @@ from klsnmf.cli.fits import fit
 from klsnmf.cli.options import Source, Steps
 from klsnmf.cli.samples import prepared, read
 from klsnmf.core.tables import head, line
+from klsnmf.core.words import wrapped
 from klsnmf.io.table import Choice
 from klsnmf.metrics import accuracy
 
@@ -166,8 +167,8 @@ def _append(row: list[Any]) -> None:
 
 def tables() -> None:
     text = [
-        "Accuracy, the mean over draws. In brackets the number of clusters that `-k auto` found, "
-        "and the rows that have a label where some were left out.",
+        "The mean accuracy over draws. Brackets show the number of clusters that `-k auto` found "
+        "and, if rows were left out, the number of rows that have a label.",
         "",
         *head("table", "prepared by", "-k auto", "-k as many as classes"),
     ]
@@ -185,7 +186,7 @@ def tables() -> None:
         rows = f"; {n:.0f} rows" if n < most[name] else ""
         told = f"{np.mean(found):.3f} ({' to '.join([numbers[0], *numbers[1:][-1:]])}{rows})"
         text.append(line(name, way, told, f"{np.mean(given):.3f}"))
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    PAGE.write_text(wrapped("\n".join(text)) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -93,8 +93,9 @@ def neighbour_graph(X: Any, seed: Seed) -> Any:
     """An undirected edge where one sample is among the nearest neighbours of the other."""
     import igraph
 
-    links = kneighbors_graph(X, min(NEIGHBOURS, len(X) - 1)).tocoo()
-    graph = igraph.Graph(n=len(X), edges=np.stack([links.row, links.col], axis=1))
+    n = X.shape[0]
+    links = kneighbors_graph(X, min(NEIGHBOURS, n - 1)).tocoo()
+    graph = igraph.Graph(n=n, edges=np.stack([links.row, links.col], axis=1))
     return graph.as_undirected(mode="collapse")
 
 

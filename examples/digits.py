@@ -26,7 +26,7 @@ MEMBERS = 20
 
 
 def show(progress: Progress) -> None:
-    """One line that is written over; plain lines now and then where that cannot be."""
+    """One line that is written over; plain lines now and then if that is impossible."""
     if not sys.stdout.isatty():
         if progress.iteration % 50 == 0:
             print(f"  {progress.phase} steps: iteration {progress.iteration}", flush=True)

@@ -63,6 +63,43 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    # --------------------------------------------------------- more in, more out
+    Fault(
+        "packed tables: a bomb is unpacked to its end",
+        "                if size > limit:",
+        "                if size > limit**2:",
+        "test_a_gzip_bomb_is_counted_while_it_unpacks",
+    ),
+    Fault(
+        "workbooks: entities are declared in a second piece",
+        "before = part[-16:]",
+        'before = b"x"',
+        "test_a_declaration_across_two_pieces_is_seen",
+    ),
+    Fault(
+        "cells: links lead out of the file",
+        "if not isinstance(link, h5py.HardLink):",
+        "if link is ...:",
+        "test_links_are_not_followed_to_sound_matrices",
+    ),
+    Fault(
+        "parts: columns are put below each other by place",
+        "return other.X[:, [place[name] for name in first.features]]",
+        "return other.X + 0 * len(place)",
+        "test_columns_of_parts_go_by_their_names or test_sheets_by_name",
+    ),
+    Fault(
+        "texts: what every text has weighs as in scikit-learn",
+        "weights = np.log((1 + len(texts)) / (1 + frequency))",
+        "weights = 1 + np.log((1 + len(texts)) / (1 + frequency))",
+        "test_what_every_text_has_weighs_nothing",
+    ),
+    Fault(
+        "join: clusters are beside other rows after some were left out",
+        "rows = np.arange(n) if table.rows is None else np.asarray(table.rows)",
+        "rows = np.arange(n)",
+        "test_rows_that_were_left_out_have_no_cluster",
+    ),
     # --------------------------------------------------------- habits that users bring
     Fault(
         "family: as many components as features are told to be too many",
@@ -133,8 +170,8 @@ FAULTS = [
     ),
     Fault(
         "eigenvectors: what is known is not kept apart",
-        "            block = _beside(V[:, :filled], block)[:, : V.shape[1] - filled]",
-        "            block = _beside(V[:, c:filled], block)[:, : V.shape[1] - filled]",
+        "block = _beside(V[:, :start], block)[:, : end - start]",
+        "block = _beside(V[:, c:start], block)[:, : end - start]",
         "test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known",
     ),
     # ------------------------------------------------------- faster solvers of the family

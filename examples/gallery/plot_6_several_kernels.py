@@ -5,7 +5,7 @@ Several kernels
 Give a list of kernels, and their weights are learned together with the clusters. Here samples have
 four views: the upper and the lower half of a handwritten digit, and two sets of columns that are
 pure noise. The example shows that kernels of noise get no weight. It does not show the highest
-accuracy: the weights that were learned lean on one half too much.
+accuracy: the learned weights favour one half too much.
 """
 
 # %%

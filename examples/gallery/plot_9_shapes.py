@@ -3,8 +3,8 @@ Shapes: beside scikit-learn's tools
 ===================================
 
 Ten shapes in the plane, **all of them simulated**: curves, rings, clusters of very different size,
-samples far from all others. Each tool has its usual settings and knows the number of clusters, but
-for HDBSCAN, which finds it. The last two shapes are here because KLSNMF fails on them.
+samples far from all others. Each tool has its usual settings and knows the number of clusters.
+Only HDBSCAN finds the number itself. The last two shapes are here because KLSNMF fails on them.
 """
 
 # %%

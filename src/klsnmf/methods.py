@@ -30,7 +30,7 @@ _RADII = ("auto", *USUAL)
 
 @dataclass(frozen=True)
 class Method:
-    """A clusterer and what to know of it.
+    """A clusterer and what to know about it.
 
     Attributes
     ----------

@@ -115,8 +115,7 @@ def test_parquet_keeps_its_types(samples):
 
 
 def test_cells(samples):
-    import anndata
-
+    anndata = pytest.importorskip("anndata")
     X, y = samples
     data = anndata.AnnData(X.astype("f4"), obsm={"X_pca": X[:, :2]}, uns={"note": "mine"})
     data.obs["kind"] = words(y)

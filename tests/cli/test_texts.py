@@ -107,7 +107,8 @@ def test_the_table_shows_words_and_the_join_has_them():
         (["--text-column", "boddy"], 3, "texts.csv has no column 'boddy'"),
         (["--text-column", "name", "--columns", "a"], 2, "text is used instead of numbers"),
         (["--text-column", "name", "--scale", "standard"], 3, "is sparse"),
-        ([], 3, "no column of numbers"),
+        ([], 3, "no column of numbers to cluster by; its columns are 'subject', 'name', 'body, wh"),
+        ([], 3, "for text use --text-column"),
     ],
 )
 def test_wrong_columns_of_text(options, code, expected):

@@ -192,7 +192,8 @@ def test_weights_of_samples_are_never_ignored(method):
     """A method that cannot weigh samples refuses weights."""
     X, _ = blobs(20, 3, 6, 0)
     if not has_fit_parameter(method, "sample_weight"):
-        with pytest.raises(TypeError, match="sample_weight"):
+        told = f"{method.__name__}.fit has no parameter 'sample_weight'. Use WNMF, ONMF or SemiNMF"
+        with pytest.raises(TypeError, match=told):
             method(3, **QUICK).fit(X, sample_weight=np.ones(20))
 
 

@@ -419,7 +419,7 @@ def test_samples_far_away_are_no_clusters_of_their_own(seed):
     assert accuracy(y, model.labels_[:150]) > 0.98
 
 
-@pytest.mark.filterwarnings("ignore:.*do not stand out")
+@pytest.mark.filterwarnings("ignore:.*choice is not clear")
 def test_evidence_is_there_only_when_it_was_asked_for():
     X, _ = make_blobs(60, centers=3, random_state=0)
     model = KLSNMF("auto", random_state=0).fit(X)

@@ -220,6 +220,8 @@ def test_errors_name_the_class_that_the_user_wrote(method):
         TypeError, match=r"^Topics has no parameter 'n_cluster'\. Did you mean 'n_cl"
     ):
         Topics(n_cluster=3)
+    with pytest.raises(TypeError, match=r"^Topics\.fit has no parameter 'weight'"):
+        Topics(3).fit(X, weight=1)
     with pytest.raises(ValueError, match="parameter of Topics must be"):
         Topics(0).fit(X)
     with pytest.raises(Exception, match="This Topics instance is not fitted yet"):

@@ -25,7 +25,7 @@ def test_a_fit_that_ran_out_of_iterations(kind):
     assert isinstance(warning, FitWarning)
     assert warning.note == note
     assert str(warning) == str(note)
-    assert "raise max_iter" in str(note)
+    assert "Raise max_iter" in str(note)
     assert "--max-iter" in note.in_command
     assert "max_iter" not in note.in_command
 
@@ -53,7 +53,7 @@ def test_fewer_clusters_than_asked_for():
     found = len(np.unique(model.labels_))
     assert note == FewerClusters(found, 5, "kernel")
     assert f"Only {found} of n_clusters=5" in str(note)
-    assert note.in_command == f"Only {found} of 5 clusters have samples: ask for fewer with -k."
+    assert note.in_command == f"Only {found} of 5 clusters have samples. Ask for fewer with -k."
 
 
 def test_a_callback_that_stops():

@@ -682,7 +682,7 @@ def test_permuted_samples_are_diffused_as_many_steps():
 def test_one_iteration_is_too_few(method, solver, seed):
     X, _ = blobs(40, 3, 6, seed)
     model = method(3, solver=solver, max_iter=1, random_state=seed)
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 before it converged: raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 before it converged. Raise max_iter"):
         model.fit(X)
     assert model.n_iter_ == 1
     assert all(len(values) == 1 for values in model.history_.values())

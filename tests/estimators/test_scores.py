@@ -67,7 +67,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was():
     assert all(vars(model)[name] is value for name, value in before.items())
 
 
-@pytest.mark.filterwarnings("ignore:.*do not stand out")
+@pytest.mark.filterwarnings("ignore:.*choice is not clear")
 def test_a_new_fit_keeps_nothing_of_the_last():
     X = load_iris().data
     model = METHODS["kls-nmf"]("auto", **QUICK).fit(X)

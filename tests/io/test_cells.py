@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import anndata
 import h5py
 import numpy as np
 import pandas as pd
@@ -11,6 +10,8 @@ from scipy import sparse
 
 from klsnmf.io.read import read
 from klsnmf.io.table import Choice, InputError
+
+anndata = pytest.importorskip("anndata")
 
 X = np.round(np.random.default_rng(0).poisson(1.0, (6, 4)), 1).astype(np.float32)
 PATH = Path("a.h5ad")
@@ -150,6 +151,16 @@ def elsewhere(file):
 )
 def test_hostile_files(change):
     hostile(change)
+
+
+@pytest.mark.parametrize("link", [h5py.ExternalLink("b.h5ad", "/X"), h5py.SoftLink("/other")])
+def test_links_are_not_followed_to_sound_matrices(link):
+    write().write_h5ad("b.h5ad")
+    with h5py.File(PATH, "r+") as file:
+        file.move("X", "other")
+        file["X"] = link
+    with pytest.raises(InputError, match=r"a\.h5ad: 'X' is a link to another place"):
+        read(PATH, Choice())
 
 
 def test_one_long_text_in_every_row_is_counted(monkeypatch):

@@ -119,7 +119,7 @@ def test_scores_are_explained_and_notes_are_no_warnings(read):
     assert ("class", "findings") not in report.attributes
 
 
-@pytest.mark.filterwarnings("ignore:.*do not stand out")
+@pytest.mark.filterwarnings("ignore:.*choice is not clear")
 def test_names_from_files_are_text_and_nothing_else(read):
     report = read(hostile_run())
     assert report.tags.count("script") == 2  # the data, which is not run, and the script

@@ -271,7 +271,7 @@ def test_doubts_of_the_fit_can_be_looked_at_and_acted_on(browser, tmp_path):
     with Opened(browser, tmp_path / "doubts.html") as opened:
         page = opened.page
         top = page.locator(".findings")
-        assert top.locator("h2").first.inner_text() == "3 of 4 clusters are in doubt."
+        assert top.locator("h2").first.inner_text() == "3 of 4 clusters are doubtful."
         assert top.bounding_box()["y"] < page.locator("#map").bounding_box()["y"]
         top.locator("[data-focus='2']").click()
         assert page.locator("#picked").inner_text() == "Cluster 2: 15 samples."

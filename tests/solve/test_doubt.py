@@ -101,5 +101,5 @@ def test_doubts_are_data_and_sentences_and_no_warning(recwarn):
     assert not note.warns
     a, b, crossed = doubts.one[0]
     assert f"Clusters {a} and {b} may be one: {crossed:.0%} of walks" in str(note)
-    assert str(note).startswith("2 of 6 clusters are in doubt.")
+    assert str(note).startswith("2 of 6 clusters are doubtful.")
     assert note.in_command == str(note)

@@ -126,10 +126,10 @@ def cluster(
     """Cluster the samples in DATA.
 
     DATA is a table (.csv, .tsv, .csv.gz, .xlsx, .parquet), an array (.npy, .npz, .mat), a sparse
-    matrix (.npz, .mtx), a folder of images, or - for a table from the standard input. Several
-    files of the same columns, or a folder of them, are joined row by row. Rows are samples. The
-    results go into a folder: labels.csv (id, cluster, membership strength), model.npz (for klsnmf
-    predict), report.html and result.json.
+    matrix (.npz, .mtx), cells (.h5ad), a folder of images or of texts (.txt), or - for a table from
+    the standard input. Several files of the same columns, or a folder of them, are joined row
+    by row. Rows are samples. The results go into a folder: labels.csv (id, cluster, membership
+    strength), model.npz (for klsnmf predict), report.html and result.json.
     """
     from .results import (
         Placing,

@@ -49,7 +49,7 @@ class Fitted:
 
     @property
     def level_facts(self) -> list[dict[str, Any]] | None:
-        """What speaks for each level, best first, for result.json."""
+        """The evidence for each level, best first, for result.json."""
         profile = getattr(self.estimator, "levels_", None)
         if profile is None or len(profile) < 2:
             return None

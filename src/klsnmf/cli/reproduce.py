@@ -61,8 +61,9 @@ def reproduce(
 
     TABLES are semeion, jaffe, pix, alphadigit and faces94 (tables I to V of the paper), and
     semeion-gls, jaffe-gls, pix-gls and alphadigit-gls (GLS-NMF over λ × γ); all of them unless
-    some are named. A run that was stopped or killed goes on where it was. A set that is not here
-    is named, with what to do, and the rest goes on; the exit code is 1 then.
+    some are named. Run the same command again to continue a run that was stopped or killed. If a
+    set is missing, its name and what to do are printed, and the others are run; the exit code is
+    then 1.
     """
     from ..experiments import convergence, cost, pages, runner
 

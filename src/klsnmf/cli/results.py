@@ -57,7 +57,7 @@ def result_folder(folder: Path) -> Iterator[Path]:
     """A new folder to write results into; when all is well they are in ``folder``, all at once.
 
     What is in ``folder`` is replaced: ask ``require_free`` first. The last of the results is the
-    summary, by ``finish``. If anything fails, nothing is left of it, and ``folder`` is as it was.
+    summary, by ``finish``. If anything fails, nothing is left of it, and ``folder`` is unchanged.
     """
     real = Path(os.path.realpath(folder))
     with explained(folder):

@@ -123,7 +123,7 @@ def last_resort(table: Table, option: str) -> str:
 
 
 def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
-    """Refuse more clusters than samples, but for those that a method has to spare."""
+    """Refuse more clusters than samples, except for those that a method has to spare."""
     n = table.X.shape[0]
     most = n - spare
     if k == "auto" or int(k) <= most:

@@ -1,7 +1,7 @@
 """The gate: what every array from outside passes before anything computes with it.
 
 Readers of files, models and checkpoints bring their arrays here. The loops of numpy and scipy trust
-what they are given: an index that leads outside ends the process, or reads what is not there. An
+what they are given: an index that leads outside ends the process, or reads other memory. An
 error here is a ValueError; the caller says of which file.
 """
 

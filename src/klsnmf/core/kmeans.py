@@ -5,7 +5,7 @@ rounds. What differs is that runs go side by side. A run alone multiplies X with
 over and over, and most of its time goes by reading X.
 
 32 runs took 1.9 (digits), 2.3 (Semeion) and 1.5 times (10,000 samples of 50 features) as long by
-KMeans, one after the other, on one thread of an x86-64 server. Labels were the same, but for 13
+KMeans, one after the other, on one thread of an x86-64 server. Labels were the same, except for 13
 runs on Semeion, whose pixels are 0 or 1: with a little noise, which leaves no ties, none differed.
 """
 
@@ -71,7 +71,7 @@ _FEW = 4000
 
 
 def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
-    """For each seed the labels of KMeans(k, n_init=1, random_state=seed), but for rounding.
+    """For each seed the labels of KMeans(k, n_init=1, random_state=seed), up to rounding.
 
     Rounding decides where two candidates for a centre, or two centres for a sample, are as good.
     None for a run that lost a cluster: to find it a new centre is left to scikit-learn.
@@ -246,7 +246,7 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1, tries: int = TRIES) ->
 def in_their_span(X: Matrix) -> Matrix:  # (n, p) -> (n, p or n)
     """X, or n coordinates of each sample that leave all distances as they are, where p is large.
 
-    They are the rows of L, LLᵀ = XXᵀ with centred X, but for next to nothing of the lengths.
+    They are the rows of L, LLᵀ = XXᵀ with centred X, up to a tiny part of the lengths.
     """
     n, p = X.shape
     if sparse.issparse(X) or p < _WIDE * n:

@@ -43,7 +43,7 @@ def harmless(name: str) -> str:
 
 
 def formula_free(cell: str) -> str:
-    """A cell as it was, but for an apostrophe where a spreadsheet would take it for a formula."""
+    """The cell, with an apostrophe before it if a spreadsheet would read it as a formula."""
     if len(cell) < 2 or not _FORMULA.match(cell):
         return cell
     try:

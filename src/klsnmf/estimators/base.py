@@ -12,7 +12,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +28,7 @@ from .habits import Habits
 from .labels import Reading
 from .notes import FitWarning, Note, verdict_of
 from .shown import Shown
-from .validate import CONSTRAINTS, as_numbers, require_parameters
+from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
 
 
 class Result(NamedTuple):
@@ -93,7 +92,7 @@ class Clusterer(
         known = CONSTRAINTS | self._own_constraints
         return {name: known[name] for name in self._get_param_names()}
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_method
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
 

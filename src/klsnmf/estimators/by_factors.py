@@ -80,7 +80,7 @@ class Factorization(Clusterer):
         """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
 
         ``components_`` stay as they are. For the samples of the fit this is what ``G_`` tends to
-        as the fit converges, but for a graph term or orthogonality, which new samples do not know.
+        as the fit converges, except for a graph term or orthogonality, which new samples have not.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Factorization(Clusterer):
         return pair
 
     def _notes(self, solution: Solution, labels: Labels, n_features: int) -> tuple[Note, ...]:
-        """What the user should know of the fit."""
+        """What the user should know about the fit."""
         found, notes = len(np.unique(labels)), list[Note]()
         if solution.status is Status.EXHAUSTED and self.tol > 0:
             notes.append(NotConverged(self.max_iter, type(self).__name__))
@@ -307,7 +307,7 @@ def check_sample_weight(sample_weight: Any, X: Matrix) -> Array | None:  # (n, 1
     weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
     if weight.shape != (X.shape[0],):
         raise ValueError(
-            f"sample_weight has shape {weight.shape}; it must be ({X.shape[0]},), one a sample."
+            f"sample_weight has shape {weight.shape}; it must be ({X.shape[0]},), one per sample."
         )
     if weight.min() < 0:
         raise ValueError(

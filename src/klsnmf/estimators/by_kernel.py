@@ -431,10 +431,10 @@ class KernelClusterer(Clusterer):
         """Rows of G for new samples: how much of each prototype they are made of.
 
         After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
-        fit get ``G_`` again, but for rounding, and for what the eigenvectors leave out where
+        fit get ``G_`` again, up to rounding and what the eigenvectors leave out where
         diffusion goes along them. After the others, and where G is free, it is the nonnegative
         combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
-        converges, but for the pull of orthogonality.
+        converges, up to the pull of orthogonality.
 
         Parameters
         ----------

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -34,7 +33,7 @@ from ..models.rmnmf import GroupedRobust, RobustNMF
 from ..models.semi_nmf import SemiNonnegative
 from .by_factors import Factorization, nearest_mixtures
 from .callbacks import fit_task
-from .validate import has_gaps
+from .validate import fit_method, has_gaps
 
 #: The unit of RMNMF's samples is at least so long, compared with the longest of them.
 _SHORTEST = 1e-9
@@ -44,9 +43,9 @@ _LARGEST_ALPHA = 1e50
 
 
 class Weighable(Factorization):
-    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighed."""
+    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighted."""
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Factorize the samples and cluster them.
 
@@ -144,7 +143,7 @@ class WNMF(Alternated, Weighable):
     verdict_ : str
         The same in a sentence.
     notes_ : tuple of records
-        What the user should know of the fit, as in the warnings: see
+        What you should know about the fit, as in the warnings: see
         :mod:`klsnmf.estimators.notes`.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
@@ -171,7 +170,7 @@ class WNMF(Alternated, Weighable):
     alpha_H: float | str = "same"
     l1_ratio: float = 0.0
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_method
     def fit(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None) -> Self:
         """Factorize the samples and cluster them.
 

@@ -1,4 +1,4 @@
-"""What users of KMeans look for in a clusterer: ``score``, ``predict_proba`` and their like."""
+"""What users of KMeans look for in a clusterer: ``score``, ``predict_proba`` and others."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _RUNS = 10
 
 
 def led_by(scores: Array, labels: Labels) -> Array:  # (m, k), (m,) -> (m, k)
-    """Scores ≥ 0 whose largest is that of the label: by a hair, where it was not.
+    """Scores ≥ 0 in which the label has the largest, if need be by a tiny amount.
 
     A rule that does not follow the largest score decides for samples that no cluster suits, and
     where rounding does: there is no strength in that.

@@ -1,4 +1,4 @@
-"""What a fit has to tell, as records: numbers for programs, and the same in words for people.
+"""What a fit tells its user, as records: numbers for programs, and the same in words for people.
 
 A record is a sentence in the words of Python, and ``in_command`` the same in those of the command
 line. Nothing else in the package makes sentences about a fit, and nothing reads them.
@@ -24,7 +24,7 @@ _NAMED = 3
 
 
 class Note(Protocol):
-    """Something that the user should know of a fit."""
+    """Something that the user should know about a fit."""
 
     #: Whether something went wrong, so that Python warns of it.
     warns: ClassVar[bool]
@@ -44,7 +44,7 @@ class FitWarning(ConvergenceWarning):
 
 @dataclass(frozen=True)
 class NotConverged:
-    """The iterations did not suffice."""
+    """There were too few iterations."""
 
     warns: ClassVar[bool] = True
 
@@ -53,15 +53,15 @@ class NotConverged:
 
     def __str__(self) -> str:
         return (
-            f"{self.estimator} stopped at max_iter={self.max_iter} before it converged: raise "
-            "max_iter, or tol."
+            f"{self.estimator} stopped at max_iter={self.max_iter} before it converged. Raise "
+            "max_iter or tol."
         )
 
     @property
     def in_command(self) -> str:
         return (
-            f"{self.estimator} stopped after {self.max_iter} iterations, before it converged: "
-            "allow more with --max-iter."
+            f"{self.estimator} stopped after {self.max_iter} iterations, before it converged. "
+            "Allow more with --max-iter."
         )
 
 
@@ -128,13 +128,13 @@ class FewerClusters:
             "argmax": ', or set labels="kmeans"',
         }
         return (
-            f"Only {self.found} of n_clusters={self.asked} clusters have samples: lower "
+            f"Only {self.found} of n_clusters={self.asked} clusters have samples. Lower "
             f"n_clusters{remedies.get(self.told_by, '')}."
         )
 
     @property
     def in_command(self) -> str:
-        return f"Only {self.found} of {self.asked} clusters have samples: ask for fewer with -k."
+        return f"Only {self.found} of {self.asked} clusters have samples. Ask for fewer with -k."
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ class MoreThanFeatures:
 
 @dataclass(frozen=True)
 class NotClear:
-    """The number of clusters was found, but it does not stand out.
+    """The number of clusters was chosen, but the choice is not clear.
 
     Attributes
     ----------
-    best : the number that was taken, and those to look at too
+    best : the chosen number, and others to look at
     verdict : the same in words
     """
 
@@ -190,7 +190,7 @@ class NotClear:
 
 @dataclass(frozen=True)
 class InDoubt:
-    """Clusters that may be others.
+    """Doubtful clusters.
 
     Attributes
     ----------
@@ -208,12 +208,12 @@ class InDoubt:
 
     @property
     def count(self) -> str:
-        """How many clusters are in doubt, as a sentence."""
-        return f"{_counted(len(self.doubts.clusters), self.n_clusters)} in doubt."
+        """How many clusters are doubtful, as a sentence."""
+        return f"{_counted(len(self.doubts.clusters), self.n_clusters)} doubtful."
 
     @property
     def reasons(self) -> list[tuple[tuple[int, ...], str]]:
-        """Clusters, those to join first, and what is in doubt of them, as a sentence.
+        """Clusters, those to join first, and why they are doubtful, as a sentence.
 
         The swap first, which is nearly certain; then the clearest doubts of each kind.
         """
@@ -225,7 +225,7 @@ class InDoubt:
         said: list[tuple[tuple[int, ...], str]] = [
             (
                 swap,
-                "Clusters {} and {} are rather one, and cluster {} is rather two: it has the "
+                "Clusters {} and {} are probably one, and cluster {} is probably two: it has a "
                 "clearer border inside.".format(*swap),
             )
             for swap in swaps[:_NAMED]
@@ -243,7 +243,7 @@ class InDoubt:
             for c, crossed in two[:_NAMED]
         ]
         said += [
-            ((c,), f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it, for several others.")
+            ((c,), f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it for several others.")
             for c, stays in loose[:_NAMED]
         ]
         return said

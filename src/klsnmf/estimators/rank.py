@@ -21,7 +21,7 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class RankEvidence:
-    """What speaks for each number of components.
+    """The evidence for each number of components.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ class Plot:
         return public("report").plots.draw_sizes(self._fitted(), ax)
 
     def evidence(self, *, ax: Any = None) -> Any:
-        """Draw what speaks for each number of clusters, after a fit with n_clusters="auto"."""
+        """Draw the evidence for each number of clusters, after a fit with n_clusters="auto"."""
         return public("report").plots.draw_evidence(self._fitted(), ax)
 
     def history(self, *, ax: Any = None) -> Any:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.validation import validate_data
@@ -78,6 +80,24 @@ def require_parameters(kind: Any, names: Iterable[str]) -> None:
         raise TypeError(
             f"{kind.__name__} has no parameter {name!r}. {remedy}It has {', '.join(known)}."
         )
+
+
+def fit_method(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``fit`` whose parameters scikit-learn checks, and that names its class in errors."""
+    known = inspect.signature(method).parameters
+    checked = _fit_context(prefer_skip_nested_validation=True)(method)
+
+    @wraps(method)
+    def fit(self: Any, *args: Any, **given: Any) -> Any:
+        for name in sorted(given.keys() - known.keys()):
+            remedy = "Use WNMF, ONMF or SemiNMF, which weigh samples, or repeat samples."
+            raise TypeError(
+                f"{type(self).__name__}.fit has no parameter {name!r}. "
+                f"{remedy if name == 'sample_weight' else meant(name, known)}".strip()
+            )
+        return checked(self, *args, **given)
+
+    return fit
 
 
 def as_numbers(

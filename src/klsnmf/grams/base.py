@@ -204,7 +204,7 @@ class Gram(Operator):
     def square_sums(self, weights: Array) -> Array:  # (n,) -> (n,)
         """Σ_j K_ij² w_j for w ≥ 0, from some columns of K at a time.
 
-        A kind of Gram that has its entries at hand is faster.
+        A kind of Gram that has its entries in memory is faster.
         """
         n = self.shape[0]
         sums = np.zeros(n, self.dtype)
@@ -232,7 +232,7 @@ class Gram(Operator):
         return np.abs(DV, out=DV) if on_host(DV) else xp.abs(DV)
 
     def total_distance(self, W: Array, G: Array, WKG: float) -> float:
-        """tr(WᵀDG), from ⟨W, KG⟩ at hand."""
+        """tr(WᵀDG), from a known ⟨W, KG⟩."""
         d, sums_W, sums_G = self.diagonal, column_sums(W), column_sums(G)
         if self.constant_diagonal:
             return 2 * float(d[0]) * float(sums_W @ sums_G) - 2 * WKG

@@ -117,7 +117,7 @@ class Workers:
         return found
 
     def _states(self) -> set[str]:
-        """What workers do: some may be paused, alive but for lack of memory without work."""
+        """What workers do: some may be paused: alive, but without work for lack of memory."""
         return {str(worker.get("status", "running")) for worker in self._told().values()}
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -182,9 +182,8 @@ class Workers:
             if "paused" in states and time.monotonic() - alive > PATIENCE:
                 raise memory.NotEnoughMemory(
                     "All workers of the Dask cluster are paused, because their memory is nearly "
-                    f"full, for {PATIENCE:g} seconds: give them more of it, start more workers, or "
-                    "set n_neighbors for a sparse kernel. A fit with a checkpoint goes on where it "
-                    "was."
+                    f"full, for {PATIENCE:g} seconds. Give them more memory, start more workers or "
+                    "set n_neighbors for a sparse kernel. A fit with a checkpoint can be resumed."
                 )
         if time.monotonic() - alive > PATIENCE:
             raise self._gone(
@@ -224,8 +223,8 @@ class Workers:
         if self.client.status != "running":
             what = "The connection to the Dask scheduler was lost"
         return ClusterError(
-            f"{what}: start the cluster again, then fit again. A fit with a checkpoint goes on "
-            "where it was."
+            f"{what}. Start the cluster again, then fit again. A fit with a checkpoint can be "
+            "resumed."
         )
 
 

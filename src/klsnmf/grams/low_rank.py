@@ -106,7 +106,7 @@ class LowRankGram(Gram):
 
     @property
     def mean(self) -> float:
-        """The mean entry, but for the diagonal δ: the squared length of the mean of Φ."""
+        """The mean entry, without the diagonal δ: the squared length of the mean of Φ."""
         mean = np.asarray(self.features.X.mean(axis=0), np.float64)
         return float(mean @ mean)
 

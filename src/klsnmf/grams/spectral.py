@@ -81,9 +81,9 @@ def first_steps(k: Matrix, degrees: Array) -> Matrix:  # (m, n), (n,) -> (m, n)
 class SpectralDiffusion:
     """UΛᵗUᵀ ≈ Sᵗ on the samples of a fit, t > 1 any number, and the scale that K_t has.
 
-    K_t = c^α Sᵗ c^α, where α = 1 gives a unit diagonal: every sample weighs the same. With α = 0
-    every separate piece of the graph has the eigenvalue 1, whatever its size: every cluster weighs
-    the same. All of K_t is multiplied then so that its diagonal has the mean 1.
+    K_t = c^α Sᵗ c^α, where α = 1 gives a unit diagonal: samples have equal weight. With α = 0 every
+    separate piece of the graph has the eigenvalue 1, whatever its size: clusters have equal weight.
+    All of K_t is then multiplied so that its diagonal has the mean 1.
 
     What the eigenvectors leave out of a sample fades with the steps. What remains of it is kept as
     similarity to nothing but itself: a sample far from all others is not taken for a member of

@@ -65,7 +65,7 @@ class Tiles(Protocol):
 
 
 class TiledGram(Gram):
-    """A kernel matrix that is computed anew for every product.
+    """A kernel matrix that is computed again for every product.
 
     Each pair of tiles that mirror each other is made once and used for both. The memory it
     takes is that of a few tiles and, for each thread, of one product.

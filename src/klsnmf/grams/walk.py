@@ -84,7 +84,7 @@ class Walk:
         return self.spectrum.diffusion(max(self.time, float(FEWEST_STEPS)), even=even)
 
     def features(self, *, even: bool) -> Features:
-        """Those of K_t, but for directions that faded."""
+        """Those of K_t, without directions that faded."""
         diffusion = self.diffusion(even=even)
         powers = self.spectrum.values ** (diffusion.steps / 2)
         kept = powers > _NEGLIGIBLE
@@ -124,7 +124,7 @@ class Walk:
         return self.spectrum.degrees / self.spectrum.degrees.sum()
 
     def sums(self, labels: Labels, k: int) -> Array:  # (k, m)
-        """Those of the eigenvectors over k clusters, samples weighed by the root of their share."""
+        """Those of the eigenvectors over k clusters, weighted by the root of their share."""
         roots = np.sqrt(self.shares, dtype=np.float64)
         return weighed_sums(labels, roots, k, self.spectrum.U)
 

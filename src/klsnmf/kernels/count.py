@@ -69,7 +69,7 @@ _MOST_LEVELS = 5
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """What speaks for each number of clusters.
+    """The evidence for each number of clusters.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Evidence:
 
     @property
     def clear(self) -> bool:
-        """Whether the number stands out, so that it can be trusted."""
+        """Whether the number is clear, so that it can be trusted."""
         if self.chosen == 1:
             return not (self.score > _NOTHING).any()
         others = self.candidates != self.chosen
@@ -140,12 +140,14 @@ class Evidence:
         others = [str(k) for k in self.best if k != self.chosen]
         look = f"look at {' and '.join(others)} too." if others else ""
         if self.chosen == 1:
-            one = "The samples are one piece: no number of clusters above 1 stands out."
+            one = "The samples form one piece, without clear clusters."
             return one if self.clear else f"{one} But {look}"
-        told = f"{self.chosen} clusters, with clarity {self.of(self.chosen, 'clarity'):.2f} of 1,"
+        told = (
+            f"{self.chosen} clusters fit best (clarity {self.of(self.chosen, 'clarity'):.2f} of 1)"
+        )
         if self.clear:
-            return f"{told} stand out."
-        return f"{told} fit best, but they do not stand out{f': {look}' if look else '.'}"
+            return f"{told}, and clearly so."
+        return f"{told}, but the choice is not clear{f': {look}' if look else '.'}"
 
     def of(self, k: int, what: str) -> float:
         """The score, persistence, clarity, ... of k clusters; 0 for no candidate."""
@@ -162,7 +164,7 @@ class Evidence:
 
 
 def chosen_of(candidates: Array, score: Array) -> int:
-    """The finest number whose score comes near the best; 1 where none stands out."""
+    """The finest number whose score comes near the best; 1 if none is clear."""
     if not len(candidates) or score.max() < LEAST:
         return 1
     return int(candidates[score >= NEAR * score.max()].max())

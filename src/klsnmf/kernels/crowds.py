@@ -51,7 +51,7 @@ def nearest_in_crowds(
 ) -> tuple[Array, Array]:  # (n, m), (n, m)
     """Neighbours and squared distances where there are crowds of more than ``count`` samples.
 
-    ``search`` finds them among some of the samples, given by their places: all but for those of
+    ``search`` finds them among some of the samples, given by their places: all except those of
     crowds, of which so many stand for the rest that nobody needs more.
     """
     crowd, rank = np.full(n, -1), np.zeros(n, np.intp)

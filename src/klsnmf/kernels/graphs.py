@@ -114,7 +114,7 @@ def neighborhood(X: Matrix, q: int, search: Search | None = None) -> Neighborhoo
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Links between samples and q neighbours each, weighed by the neighbours that two share."""
+    """Links between samples and q neighbours each, weighted by the neighbours that two share."""
 
     q: int
     K: Gram

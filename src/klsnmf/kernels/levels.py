@@ -16,7 +16,7 @@ from .count import Evidence
 
 @dataclass(frozen=True)
 class Level:
-    """A number of clusters, and what speaks for it.
+    """A number of clusters, and the evidence for it.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Profile:
     levels : tuple of :class:`klsnmf.kernels.levels.Level`
         The first is the number that is taken where none is given, then the others, best first.
     evidence : :class:`klsnmf.kernels.count.Evidence`
-        What speaks for each number of clusters.
+        The evidence for each number of clusters.
     """
 
     levels: tuple[Level, ...]

@@ -118,7 +118,7 @@ def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the h
 def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
     """The squared distance within which neighbours are kept: the last one's, and a bit.
 
-    In data of few distinct values many neighbours are equally far, but for rounding. All that
+    In data of few distinct values many neighbours are equally far, up to rounding. All that
     tie with the last are kept, so that neither rounding nor the order of samples decides.
     """
     return d2[:, min(n_neighbors, d2.shape[1]) - 1] * (1 + TIE)

@@ -155,7 +155,7 @@ def _choose_gram(
                 max_memory,
             )
         return "low-rank", f"kernel {kind}: {why}"
-    return "tiled", f"tiled kernel, computed anew for every product: {why}"
+    return "tiled", f"tiled kernel, computed again for every product: {why}"
 
 
 def require_on_workers(n: int, itemsize: int, room: float) -> str:

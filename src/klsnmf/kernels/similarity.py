@@ -53,7 +53,7 @@ class Similarity(Protocol):
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """k(y, x) for new samples y and all x, and k(y, y).
 
-        Samples of the fit get their rows of K again, but for what the kind says of itself.
+        Samples of the fit get their rows of K again, up to what each kind says of itself.
         """
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
@@ -198,8 +198,8 @@ class LinkedKernel(Similarity):
 class DiffusedKernel(Similarity):
     """A kernel after diffusion: a new sample takes one step to the old ones, then as they do.
 
-    Samples of the fit get their rows again but for what the eigenvectors leave out, where diffusion
-    goes along them, and k(y, y) = 1 where K knows that a sample is like none.
+    Samples of the fit get their rows again except for what the eigenvectors leave out, if diffusion
+    uses them, and k(y, y) = 1 if K knows that a sample is like none.
     """
 
     base: Similarity
@@ -240,9 +240,9 @@ class DiffusedKernel(Similarity):
 class LiftedKernel(Similarity):
     """⟨x - m, y - m⟩ + h²: the linear kernel of samples that are lifted by h above their mean m.
 
-    From high above every sample weighs the same in the leading eigenvector of its cluster, and
-    exact steps at λ = 0 are those of k-means: a cluster c explains n_c h² + n_c ‖mean_c - m‖², but
-    for a part that falls with h². For an h that no sample is longer than no entry is negative.
+    From high above every sample has the same weight in the leading eigenvector of its cluster, and
+    exact steps at λ = 0 are those of k-means: a cluster c explains n_c h² + n_c ‖mean_c - m‖², up
+    to a part that falls with h². For an h that no sample is longer than no entry is negative.
     """
 
     X: Matrix  # (n, p)

@@ -82,7 +82,7 @@ def needs(
     ----------
     n, p, k : samples, features and clusters
     neighbors : neighbours of a sample in a sparse and diffused kernel; None for a dense kernel
-    fits : starts that are fitted to the end, side by side. As many as ``n_init="auto"`` takes are
+    fits : starts that are finished, side by side. As many as ``n_init="auto"`` takes are
         compared before, in ten steps; the memory at the client has room for them.
     workers : processes that share the work; X is held, or read, by each
     threads : of one worker. A thread has a block of rows at a time, and there are at most 1024

@@ -4,7 +4,7 @@
 
 the problem of LS-NMF without its local term and with G free (Ding, Li and Jordan, 2010). For fixed
 W it is a quadratic in the rows of G, which sweeps solve. For fixed G its curvature in W is K ⊗ GᵀG,
-and there are no sweeps without the columns of K; but for every z > 0
+and there are no sweeps without the columns of K. However, for every z > 0
 
     |K| ⊗ GᵀG ≤ diag( |K| z GᵀG / z ),
 

@@ -113,7 +113,7 @@ class Extrapolated(Model):
         return float(s.once("reached", self.names[1], lambda: np.array(rule(*new[:3]))))
 
     def is_kept(self, s: State) -> bool:
-        """Whether the newest iterate is not higher than the one before, but for rounding."""
+        """Whether the newest iterate is not higher than the one before, up to rounding."""
         rounding = float(np.finfo(self.newest(s).first.dtype).eps) * self.scale
         return self.reached(s) <= float(s.pace[0, 1]) + rounding
 

@@ -90,7 +90,7 @@ class LocalSimilarity(Model):
     def patience(self) -> int:
         """Steps that are solved exactly do nothing for ever once they do nothing.
 
-        But for samples that are like no other of their cluster: those fade out of it.
+        Except for samples that are like no other of their cluster: those fade out of it.
         """
         return _FADING if self.closed else PATIENCE
 
@@ -269,7 +269,7 @@ def exact_W(f: LocalSimilarity, s: State) -> Array:
 
 
 def G_is_not_above(f: LocalSimilarity, s: State) -> bool:
-    """Whether W = G does not raise f, but for rounding: tr (W - G)ᵀK(W - G) ≥ 0.
+    """Whether W = G does not raise f, up to rounding: tr (W - G)ᵀK(W - G) ≥ 0.
 
     For a G with columns of length n_c that is Σ_c n_c² v_cᵀKv_c with v_c = W_c - G_c/n_c².
     """

@@ -42,7 +42,7 @@ _SPARSE = 4
 def sweeps_worth(product: Operator, k: int) -> int:
     """How many sweeps to do with a product: so many that they take half of its time.
 
-    After Gillis and Glineur (2012): B is dear and A is not, so both are used more than once.
+    After Gillis and Glineur (2012): B is expensive and A is not, so both are used more than once.
     """
     dear = isinstance(product, Data) and product.is_sparse
     cost = product.flops / (2 * product.shape[0]) * (_SPARSE if dear else 1)

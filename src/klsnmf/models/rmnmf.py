@@ -213,7 +213,7 @@ class GroupedRobust(RobustNMF):
         return {"F": self.X.X.T @ G, "G": G}
 
     def weights(self, F: Array, G: Array) -> Array:  # (n, 1)
-        """1/‖e_i‖, but for errors that are nothing beside the samples."""
+        """1/‖e_i‖, except for errors that are nothing beside the samples."""
         least = np.finfo(G.dtype).eps * self.scale / len(G)
         return 1 / np.maximum(lengths(self.X.X - G @ F.T), least)[:, None]
 

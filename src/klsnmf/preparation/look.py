@@ -148,7 +148,7 @@ def uneven(table: Table) -> str | None:
 
 
 def spreads(X: Array) -> Array:  # (n, p) -> (p,)
-    """The standard deviations of what is known; 0 if that is constant but for rounding."""
+    """The standard deviations of what is known; 0 if that is constant up to rounding."""
     found = np.zeros(X.shape[1])
     for begin in range(0, len(found), _AT_ONCE):
         part = X[:, begin : begin + _AT_ONCE].astype(np.float64)

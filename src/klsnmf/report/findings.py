@@ -46,8 +46,8 @@ def doubts(evidence: Any) -> list[Note]:
 def notes_of(estimator: Any) -> list[Note]:
     """What there is to tell of a fit by any method, each kind once.
 
-    Estimators of this package note it themselves, but for what their user asked for; others leave
-    it to be seen from what they found.
+    Estimators of this package note it themselves, except for what their user asked for. Others
+    leave it to be seen from what they found.
     """
     noted = tuple(getattr(estimator, "notes_", ()))
 
@@ -81,7 +81,7 @@ def in_doubt(run: Run) -> InDoubt | None:
 
 
 def findings(run: Run) -> list[str]:
-    """Warnings of the fit and of what came out of it, but for clusters in doubt.
+    """Warnings of the fit and of what came out of it, without doubtful clusters.
 
     The report of a command has the words of the command line.
     """

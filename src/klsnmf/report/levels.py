@@ -29,7 +29,7 @@ class Node(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A level: what speaks for it, and its clusters in the order of the drawing."""
+    """A level: the evidence for it, and its clusters in the order of the drawing."""
 
     n_clusters: int
     chosen: bool

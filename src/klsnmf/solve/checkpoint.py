@@ -3,7 +3,7 @@
 A fit is a fixed sequence: starts are chosen, a run of the loop follows, perhaps others, and more
 starts. Its *journal* has an entry for each. When the same fit is begun again it goes the same
 way: what has an entry is taken from there, and the last run of the loop goes on in the middle. K
-is computed anew.
+is computed again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which graph, and clusters of what sizes: candidates are made, and one judge decides.
 
-A graph of neighbours gives two answers. In the *even* one every sample weighs the same (α = 1), so
-clusters tend to be of equal size; in the *free* one every cluster weighs the same (α = 0), and a
+A graph of neighbours gives two answers. In the *even* one samples have equal weight (α = 1), so
+clusters tend to be of equal size; in the *free* one clusters have equal weight (α = 0), and a
 small piece counts as much as a large one. Both are computed, by exact steps with W = G, which take
 milliseconds. The judge is a walk: the share of walks that leave their cluster before detail is
 forgotten (see :mod:`klsnmf.grams.walk`). It is 0 for separate pieces, it knows no labels, and it
@@ -10,7 +10,7 @@ can be compared from graph to graph.
 The even answer of the usual graph, 10 neighbours, stands unless another is clearly better:
 
 1. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
-   and says as much of where walks end. A few samples far from all others are no cluster.
+   and says as much of where walks end. A few samples far from all others are not a cluster.
 2. Fewer neighbours are taken where less is lost with them: clusters are thin there. They are asked
    for where neighbours lie along curves and sheets; in many dimensions more is lost with fewer
    neighbours. Clusters that are separate pieces already are left alone.
@@ -52,7 +52,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for a free answer, in the place of the even one.
+    """The evidence for a free answer instead of the even one.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Choice:
         weigh = "sample" if answer.even else "cluster"
         return (
             f"graph of {answer.q} neighbours, {steps:.3g} steps of diffusion, by eigenvectors; "
-            f"every {weigh} weighs the same; {lost}"
+            f"{weigh}s have equal weight; {lost}"
         )
 
 

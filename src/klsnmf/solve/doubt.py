@@ -1,4 +1,4 @@
-"""Where clusters are in doubt: borders that walks cross, and borders that were not drawn.
+"""Which clusters are doubtful: borders that walks cross, and borders that were not drawn.
 
 One number for every border: of two sets of samples looked at alone, the share of walks that change
 sides before detail is forgotten, 0 for separate pieces and 1 where there is nothing between them:
@@ -34,7 +34,7 @@ _FEWEST = 10
 
 
 def doubts_of(walk: Walk, labels: Labels) -> Doubts:
-    """Where these clusters are in doubt."""
+    """Which of these clusters are doubtful."""
     borders, inside = borders_between(walk, labels), borders_inside(walk, labels)
     stays, sizes = walk.stays(labels), np.bincount(labels, minlength=walk.k)
     pairs = np.argwhere(np.triu(borders, 1) > WEAK)
@@ -58,8 +58,8 @@ def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)
 def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
     """The clearest border inside each cluster that was looked at; 1 where there is none.
 
-    Clusters are cut along the direction in which they are widest, where every sample weighs the
-    same and where every cluster does.
+    Clusters are cut along the direction in which they are widest, once with equal weights of
+    samples and once with equal weights of clusters.
     """
     found, members = np.ones(walk.k), members_of(labels, walk.k)
     for even in (True, False):

@@ -59,7 +59,7 @@ def walk_score(X: Any, labels: Any) -> float:
     labels = np.asarray(to_host(labels))
     if labels.shape != (X.shape[0],):
         raise ValueError(
-            f"labels has shape {labels.shape}; it must be ({X.shape[0]},), one a sample of X."
+            f"labels has shape {labels.shape}; it must be ({X.shape[0]},), one per sample of X."
         )
     if X.shape[0] < 2:
         return 0.0

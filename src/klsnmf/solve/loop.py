@@ -91,7 +91,7 @@ def solve(
 
     The models are of one kind and share their operators; they differ in their parameters.
     A fit leaves the batch when it has converged or come to grief, so later iterations cost less.
-    ``tol=0`` runs exactly ``max_iter`` iterations. What ``keeper`` has kept is gone on with.
+    ``tol=0`` runs exactly ``max_iter`` iterations. It continues from what ``keeper`` has kept.
     """
     batch = _Batch(models, starts)
     done = batch.restore(keeper.restore(starts, max_iter))

@@ -100,7 +100,7 @@ def choose_phases(
 
 
 def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
-    """The same problem with the starts that are fitted to the end.
+    """The same problem with the starts that are finished.
 
     Only fits that end exactly can tell good starts early: all starts take a few exact steps at
     λ = 0, the lowest of each kind go on from the labels they came to, and clusters of those are

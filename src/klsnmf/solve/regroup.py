@@ -96,7 +96,7 @@ def _least(solution: Solution) -> float:
 class Grouping:
     """Clusters of samples: the label of every sample, and its entry in the vector g of its cluster.
 
-    The vectors have length 1, but for those of clusters without samples.
+    The vectors have length 1, except for those of clusters without samples.
     """
 
     K: Gram

@@ -171,7 +171,7 @@ def tidied(
 
 @dataclass(frozen=True)
 class Doubts:
-    """What is in doubt: clusters by their numbers, borders and shares of walks.
+    """Doubts: clusters by their numbers, borders and shares of walks.
 
     Attributes
     ----------
@@ -189,6 +189,6 @@ class Doubts:
 
     @property
     def clusters(self) -> tuple[int, ...]:
-        """All clusters that are in doubt."""
+        """All doubtful clusters."""
         of_pairs = {c for a, b, _ in self.one for c in (a, b)}
         return tuple(sorted(of_pairs | {c for c, _ in self.two} | {c for c, _ in self.loose}))

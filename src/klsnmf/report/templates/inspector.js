@@ -11,17 +11,16 @@ function pick(clusters, event) {
 
 function drawList() {
   const largest = Math.max(...now.sizes);
-  const number = (part) => Number(Object.values(part.dataset)[0]);
   all("[data-row]").forEach((row) => {
-    const c = number(row);
+    const c = Number(row.dataset.row);
     row.hidden = now.home[c] !== c;
     row.classList.toggle("aside", focus.size > 0 && !focus.has(c));
     row.querySelector(".pick").setAttribute("aria-pressed", focus.has(c));
     row.querySelector("rect").setAttribute("width", (100 * now.sizes[c]) / largest);
   });
-  all("[data-size]").forEach((part) => (part.textContent = counted(now.sizes[number(part)])));
+  all("[data-size]").forEach((part) => (part.textContent = counted(now.sizes[part.dataset.size])));
   all("[data-share]").forEach((part) => {
-    const share = now.sizes[number(part)] / data.n;
+    const share = now.sizes[part.dataset.share] / data.n;
     part.textContent = share < 0.9995 ? `${(100 * share).toFixed(1)} %` : "100 %";
   });
 }

@@ -18,8 +18,7 @@ function select() {
   const words = wanted();
   const where = scope?.value ?? "id";
   if (words && !lowered) lowered = Array.from(clusterOf, (_, i) => shownId(i).toLowerCase());
-  const classes = new Set([0]); // those whose names have the words, by number
-  classes.delete(0);
+  const classes = new Set(); // those whose names have the words, counted from 1
   if (words && classOf && where !== "id") {
     data.classes.names.forEach((name, c) => {
       const small = name.toLowerCase();
