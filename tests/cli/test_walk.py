@@ -75,7 +75,7 @@ def test_penguins():
 
 
 @pytest.mark.parametrize(
-    ("load", "floor"), [(load_wine, 0.9), (load_breast_cancer, 0.9), (load_iris, 0.6)]
+    ("load", "floor"), [(load_wine, 0.9), (load_breast_cancer, 0.9), (load_iris, 0.5)]
 )
 def test_measurements(load, floor):
     found = load()
