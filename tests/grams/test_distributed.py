@@ -445,7 +445,7 @@ class TestBadInput:
         with pytest.raises(ClusterError, match=r"scheduler is silent, for 0.5 s.*fit again"):
             workers.results(waiting)
         client.cancel(waiting, force=True)
-        with pytest.raises(ClusterError, match=r"not answered for 0.2 s.*start the cluster"):
+        with pytest.raises(ClusterError, match=r"not answered for 0.2 s.*Start the cluster"):
             workers.memory()
         self.refuses(ClusterError, "not answered for 0.2 seconds", X, engine=client)
 

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Part = TypeVar("Part")
 
@@ -41,6 +41,17 @@ def _controller() -> ThreadpoolController:
 @lru_cache(maxsize=1)
 def _controller_with(modules: int) -> ThreadpoolController:
     return ThreadpoolController()
+
+
+def _take_control() -> None:
+    """Let this thread change the limits of BLAS, whichever thread has set them.
+
+    Since version 3.8 threadpoolctl ignores all threads but the first that has set a limit.
+    ``_Limits`` knows who has asked for what, and limits end in any order.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def allowed_threads() -> dict[str, int]:
@@ -90,6 +101,7 @@ class _Limits:
         entry = me, limits
         with self.lock:
             first = allowed_threads()
+            _take_control()
             limiter = _controller().limit(limits=limits)
             if not self.asked:
                 self.before, self.first = limiter, first
@@ -104,6 +116,7 @@ class _Limits:
         place = next(i for i, each in enumerate(self.asked) if each is entry)
         del self.asked[place]
         mine = [limits for thread, limits in self.asked if thread == me]
+        _take_control()
         if not self.asked:
             self.before.restore_original_limits()
         elif mine:

@@ -39,6 +39,9 @@ _MANY_CLOSE = 64
 #: What a tree may take for distances in megabytes; scikit-learn would take 1024.
 _MEGABYTES = 128
 
+#: The relative difference of squared distances that rounding may make.
+_ROUNDING = 1e-9
+
 #: The relative difference of squared distances that is a tie.
 TIE = 1e-5
 
@@ -90,13 +93,22 @@ class AllPairs:
     def nearest_others(self, rows: Array, m: int) -> tuple[NDArray[np.intp], Array]:
         if self.d2 is None:
             return nearest_others(self.X, rows, m)
-        d2 = self.d2[rows]
-        found = np.argpartition(d2, m - 1, axis=1)[:, :m]
-        found.sort(axis=1)  # of those that are equally far the first ones come first
-        d2 = np.take_along_axis(d2, found, axis=1)
-        order = np.argsort(d2, axis=1, kind="stable")
-        d2 = np.take_along_axis(d2, order, axis=1).astype(self.X.dtype, copy=False)
-        return np.take_along_axis(found, order, axis=1), d2
+        d2 = self._with_exact_ties(self.d2[rows], rows, m)
+        found = np.argsort(d2, axis=1, kind="stable")[:, :m]  # of equally far ones the first
+        d2 = np.take_along_axis(d2, found, axis=1).astype(self.X.dtype, copy=False)
+        return found, d2
+
+    def _with_exact_ties(self, d2: Array, rows: Array, m: int) -> Array:  # (some, n)
+        """The distances, from differences where rounding would say who is the last neighbour."""
+        if m >= d2.shape[1]:
+            return d2
+        last = np.partition(d2, (m - 1, m), axis=1)[:, m - 1 : m + 1]
+        tied = last[:, 1] <= last[:, 0] * (1 + _ROUNDING)
+        slack = _ROUNDING * last[:, :1]
+        i, j = np.nonzero(tied[:, None] & (np.abs(d2 - last[:, :1]) <= slack))
+        if i.size:
+            d2[i, j] = squared_distances(self.X, rows[i], self.X, j)
+        return d2
 
 
 def nearest_others(
