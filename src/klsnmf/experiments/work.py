@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from .. import metrics, path
 from ..core.types import Array, Labels
 from ..core.version import __version__
+from ..core.work import threads_for
 from ..estimators.labels import read_labels
 from ..methods import METHODS
 from .protocol import Cell, Table, Trial
@@ -35,7 +36,8 @@ def run_cell(table: Table, cell: Cell, data_home: str | None) -> list[Row]:
     seed = table.seed + cell.subset
     # Of the processor, not of the clock: what else the machine does is not counted.
     start = time.process_time()
-    with warnings.catch_warnings():
+    # On one thread wherever it runs: with several, rounding may lead a fit to another end.
+    with warnings.catch_warnings(), threads_for(0):
         # A grid goes to where fits collapse or do not converge; the rows tell.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
