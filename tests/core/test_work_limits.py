@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from klsnmf import KLSNMF
 from klsnmf.core.work import threads_for
@@ -76,3 +76,21 @@ def test_fits_in_several_threads_leave_all_as_it_was():
     assert len(found) == 12
     for labels in found:
         np.testing.assert_array_equal(labels, expected)
+
+
+def test_libraries_of_one_kind_that_differ_are_all_limited():
+    """numpy and scipy bring a BLAS each; a variable that is set in between reaches one of them."""
+    libraries = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+    if len(libraries) < 2:
+        pytest.skip("one BLAS for all")
+    one, other = libraries[:2]
+    counts = one.num_threads, other.num_threads
+    try:
+        one.set_num_threads(1)
+        other.set_num_threads(2)
+        with threads_for(0):
+            assert other.num_threads == 1
+        assert other.num_threads == 2
+    finally:
+        one.set_num_threads(counts[0])
+        other.set_num_threads(counts[1])

@@ -63,15 +63,21 @@ def allowed_threads() -> dict[str, int]:
     return allowed
 
 
+def _hold(limits: dict[str, int]) -> bool:
+    """Whether every library is at its limit: there may be several of a kind, and they differ."""
+    libraries = _controller().lib_controllers
+    return all(each.num_threads == limits.get(each.user_api) for each in libraries)
+
+
 @contextmanager
 def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator[None]:
     """As many threads as so many operations can use, and not more than are allowed now.
 
     ``allowed`` are those that were allowed earlier, outside of another limit.
     """
-    useful, now = 1 + int(flops // _FLOPS_PER_THREAD), allowed_threads()
-    limits = {kind: min(useful, count) for kind, count in (allowed or now).items()}
-    if limits == now and not _limits.others():
+    useful = 1 + int(flops // _FLOPS_PER_THREAD)
+    limits = {kind: min(useful, count) for kind, count in (allowed or allowed_threads()).items()}
+    if _hold(limits) and not _limits.others():
         yield
         return
     with _limits.held(limits):
