@@ -12,7 +12,7 @@ from scipy import sparse
 
 from klsnmf.cli.commands import klsnmf
 from klsnmf.io import model_file
-from klsnmf.io.table import InputError, Table
+from klsnmf.io.table import InputError, Table, text_left_out
 from klsnmf.metrics import accuracy
 from klsnmf.preparation.look import uneven
 from klsnmf.preparation.numbers import fit_standard
@@ -249,7 +249,7 @@ def test_a_number_of_clusters_that_does_not_stand_out(method, monkeypatch):
     monkeypatch.setattr("klsnmf.kernels.count.CLEAR", 1e9)  # so that nothing is clear
     np.save("mine.npy", blobs(N, K, P, seed=0)[0])
     _, error = run("cluster", "mine.npy", "--method", method)
-    assert "clusters fit best" in error
+    assert "clusters were chosen" in error
     assert "Give another number with -k NUMBER." in error
     assert summary()["evidence"]["clear"] is False
     assert "choice is not clear" in Path("mine-clusters/report.html").read_text(encoding="utf-8")
@@ -432,9 +432,7 @@ def test_warnings_and_notes_are_apart_in_the_report(units, runs):
     first, second = findings(made)[:2]
     assert first == about_columns
     assert second.startswith("LSNMF ")
-    assert made.notes == [
-        "Left out, because they hold text: 'remark'. As categories: --encode NAME."
-    ]
+    assert made.notes == [text_left_out(["remark"])]
     assert set(findings(made)) <= set(summary()["messages"])
 
 
@@ -513,7 +511,7 @@ def test_levels_are_told_and_written(monkeypatch):
     centres = np.repeat(60 * np.eye(3, 4), 3, axis=0) + np.tile(9 * np.eye(3, 4), (3, 1))
     np.save("mine.npy", np.repeat(centres, 40, axis=0) + rng.normal(size=(360, 4)))
     shown, _ = run("cluster", "mine.npy", "--levels")
-    assert "Levels, best first:" in shown
+    assert "Levels, the chosen one first:" in shown
     levels = [one["n_clusters"] for one in summary()["levels"]]
     assert levels[0] == 9
     assert 3 in levels

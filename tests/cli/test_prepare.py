@@ -448,3 +448,9 @@ def test_what_a_frame_is_prepared_by_is_told(capsys):
     for wrong in ({"scale": "root"}, {"missing": "mean"}, {"encode": ["sex"]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             klsnmf.prepare(frame, **wrong)
+
+
+def test_a_column_that_is_excluded_is_not_encoded(mixed):
+    run("cluster", "mine.csv", "-k", K, "--encode", "colour", "--exclude", "colour")
+    assert not any(isinstance(step, Encode) for step in steps_of().steps)
+    assert not any(name.startswith("colour") for name in summary()["columns"])

@@ -19,7 +19,7 @@ from klsnmf.core import memory
 from klsnmf.io import images
 from klsnmf.io.matlab import read_mat
 from klsnmf.io.read import read
-from klsnmf.io.table import Choice, InputError
+from klsnmf.io.table import Choice, InputError, text_left_out
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -45,9 +45,7 @@ def test_columns():
     assert found.lines == [2, 4]
     np.testing.assert_array_equal(found.X, [[1, 2.5], [-3, 100]])
     assert found.target is None
-    assert found.messages == [
-        "Left out, because they hold text: 'kind'. As categories: --encode NAME."
-    ]
+    assert found.messages == [text_left_out(["kind"])]
     found = table("a.csv", "a,b,c\n1,2,u\n3,4,v\n", columns=["b"], label_column="c")
     assert found.features == ["b"]
     assert found.target.tolist() == ["u", "v"]
@@ -167,9 +165,7 @@ def test_parquet():
     np.testing.assert_array_equal(found.X, [[1, 1.5, 1], [2, np.nan, 0]])
     assert found.target.tolist() == ["2020-01-01"] * 2
     found = read(Path("a.parquet"), Choice())
-    assert found.messages == [
-        "Left out, because they hold text: 'd'. As categories: --encode NAME."
-    ]
+    assert found.messages == [text_left_out(["d"])]
 
 
 @pytest.mark.parametrize(

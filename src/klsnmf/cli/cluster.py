@@ -388,7 +388,7 @@ def _show(summary: dict[str, Any], table: Table) -> None:
     if used := columns_used(table):
         click.echo(printable(used))
     if levels := summary["levels"]:
-        click.echo("Levels, best first:")
+        click.echo("Levels, the chosen one first:")
         told = (
             {name: "" if v is None else f"{v:.2f}" for name, v in one.items()} for one in levels
         )

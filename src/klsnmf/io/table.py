@@ -212,12 +212,17 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
     if choice.text_column is not None:
         text = place_of(path, names, choice.text_column)
         return Places([], frozenset(), ids, labels, [text])
+    excluded = _matching(path, names, choice.exclude, choice.exact)
     found = _matching(path, names, choice.words, choice.exact)
-    words = [place for place, named in found.items() if named or place not in (ids, labels)]
+    words = [
+        place
+        for place, named in found.items()
+        if place not in excluded and (named or place not in (ids, labels))
+    ]
     asked = dict.fromkeys(range(len(names)), False)
     if choice.columns is not None:
         asked = _matching(path, names, choice.columns, choice.exact)
-    left_out = {*words, *_matching(path, names, choice.exclude, choice.exact)}
+    left_out = {*words, *excluded}
     features = [
         place
         for place, named in asked.items()
@@ -246,7 +251,8 @@ def _matching(
 
 def text_left_out(names: Sequence[str]) -> str:
     """What to say of columns that hold no numbers, and what they could be used for."""
-    return f"Left out, because they hold text: {listed(names)}. As categories: --encode NAME."
+    use = "To use one: --id-column, --encode or --text-column NAME."
+    return f"Left out, because they hold text: {listed(names)}. {use}"
 
 
 def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:

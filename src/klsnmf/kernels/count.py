@@ -143,7 +143,8 @@ class Evidence:
             one = "The samples form one piece, without clear clusters."
             return one if self.clear else f"{one} But {look}"
         told = (
-            f"{self.chosen} clusters fit best (clarity {self.of(self.chosen, 'clarity'):.2f} of 1)"
+            f"{self.chosen} clusters were chosen (clarity "
+            f"{self.of(self.chosen, 'clarity'):.2f} of 1)"
         )
         if self.clear:
             return f"{told}, and clearly so."
