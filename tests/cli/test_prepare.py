@@ -267,7 +267,7 @@ def measured(n=40, p=3, seed=0):
         ("year", 2007 + np.arange(40) % 3, "'year', a year. As categories: --encode year."),
         ("birth_year", 1950 + np.arange(40) ** 2 % 37, "'birth_year', a year."),
         ("patient id", np.arange(40) ** 2, "As names: --id-column 'patient id'."),
-        ("any", np.random.default_rng(0).permutation(40) + 7, "'any', names of samples"),
+        ("any", np.random.default_rng(0).permutation(40) + 7, "'any', probably names of samples"),
         ("class", np.arange(40) % 4, "For scores: --label-column class."),
         ("rooms", np.arange(40) % 5, "few different whole numbers"),
         ("flag", np.append(np.arange(39) % 2, np.nan), "few different whole numbers"),
@@ -454,3 +454,21 @@ def test_a_column_that_is_excluded_is_not_encoded(mixed):
     run("cluster", "mine.csv", "-k", K, "--encode", "colour", "--exclude", "colour")
     assert not any(isinstance(step, Encode) for step in steps_of().steps)
     assert not any(name.startswith("colour") for name in summary()["columns"])
+
+
+def test_strengths_of_an_earlier_run_are_not_clustered_by(samples):
+    X, _ = samples
+    write_csv("mine.csv", X)
+    run("cluster", "mine.csv", "-k", K, "--join")
+    _, error = run("cluster", "mine-clusters/joined.csv", "-k", K, "--out", "again")
+    assert "'strength', results of an earlier run" in error
+    assert summary("again")["columns"] == summary()["columns"]
+
+
+def test_a_gap_that_the_model_cannot_fill_names_the_remedy(samples):
+    X, _ = samples
+    write_csv("mine.csv", X)
+    run("cluster", "mine.csv", "-k", K)
+    Path("new.csv").write_text(Path("mine.csv").read_text().replace(f"{X[3, 0]}", "", 1))
+    _, error = run("predict", "mine-clusters", "new.csv", code=3)
+    assert "use klsnmf cluster with --missing median" in error

@@ -191,7 +191,10 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
 def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
     from ..estimators.strengths import assign
 
-    table.require_numbers(gaps=estimator.__sklearn_tags__().input_tags.allow_nan)
+    table.require_numbers(
+        gaps=estimator.__sklearn_tags__().input_tags.allow_nan,
+        last_resort="For a model that fills gaps, use klsnmf cluster with --missing median.",
+    )
     try:
         return assign(estimator, table.X)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -55,10 +55,11 @@ def measured_columns(table: Table) -> Iterator[Told]:
 def _left_out(role: Role, names: list[str]) -> Line:
     value, it = option_value(names), "it" if len(names) == 1 else "them"
     why = {
-        Role.NAMES: "names of samples, by their look",
-        Role.CLASSES: "known classes, by their look",
+        Role.NAMES: "probably names of samples",
+        Role.CLASSES: "probably known classes",
         Role.YEARS: "a year" if len(names) == 1 else "years",
-        Role.KINDS: "few different whole numbers, which tell kinds rather than amounts",
+        Role.KINDS: "only a few different whole numbers, so probably categories",
+        Role.RESULTS: "results of an earlier run",
     }
     otherwise = {
         Role.NAMES: f"As names: --id-column {value}.",
@@ -66,8 +67,8 @@ def _left_out(role: Role, names: list[str]) -> Line:
         Role.YEARS: f"As categories: --encode {value}.",
         Role.KINDS: f"As categories: --encode {value}.",
     }
-    use = f"To use {it} as numbers: --columns '*'."
-    return Line(f"Left out: {listed(names)}, {why[role]}.", f"{otherwise[role]} {use}")
+    use = f"{otherwise.get(role, '')} To use {it} as numbers: --columns '*'."
+    return Line(f"Left out: {listed(names)}, {why[role]}.", use.strip())
 
 
 def gaps_left_out(table: Table) -> Iterator[Told]:

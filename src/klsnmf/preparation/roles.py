@@ -23,6 +23,9 @@ _CLASSES = re.compile(
 )
 _YEARS = re.compile(r"(.*[ _.-])?(year|years|yr)([ _.-].*)?", re.IGNORECASE)
 
+#: Columns that ``--join`` adds: clusters, and the strengths beside them.
+_JOINED = {"cluster": "strength", "klsnmf": "klsnmf_strength"}
+
 #: Fewer rows than this count up by chance.
 _FEW = 5
 
@@ -42,6 +45,7 @@ class Role(Enum):
     CLASSES = "known classes"
     YEARS = "years"
     KINDS = "few different whole numbers"
+    RESULTS = "strengths of an earlier run"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,9 @@ def roles(table: Table) -> Roles:
     for j in whole.tolist():
         if role := _role(table.features[j], table.X[:, j], few_count=len(whole) < MANY):
             of[j] = role
+    for cluster, strength in _JOINED.items():
+        if {cluster, strength} <= {*table.features}:
+            of[table.features.index(strength)] = Role.RESULTS
     kinds = [j for j, role in of.items() if role is Role.KINDS]
     if len(kinds) > len(table.features) - len(of):
         of = {j: role for j, role in of.items() if role is not Role.KINDS}
