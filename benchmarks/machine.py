@@ -8,7 +8,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ["klsnmf", "numpy", "scipy", "scikit-learn", "pynndescent"]
+PACKAGES = ["klsnmf", "numpy", "scipy", "scikit-learn"]
 
 
 def cores() -> int:

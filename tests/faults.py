@@ -1049,7 +1049,7 @@ FAULTS = [
     ),
     Fault(
         "command: names from files can command a terminal",
-        'each if each.isprintable() else "\\N{REPLACEMENT CHARACTER}"',
+        "each if each.isprintable() else _instead(each)",
         "each",
         "test_names_do_not_command_the_terminal or test_no_name_commands_a_terminal",
     ),
@@ -1232,14 +1232,14 @@ FAULTS = [
     ),
     Fault(
         "table of results: wide signs can begin a formula",
-        "\\uff1d\\uff0b\\uff0d\\uff20",
-        "",
+        '\\uff1d\\uff0b\\uff0d\\uff20])")',
+        '])")',
         "test_no_name_becomes_a_formula",
     ),
     Fault(
         "table of results: a formula can follow another separator",
-        "(^|[;,\\t|])",
-        "(^|[,])",
+        're.compile(r"(^|[;,\\t|])',
+        're.compile(r"(^|[,])',
         "test_no_name_becomes_a_formula_whatever_separates_cells",
     ),
     Fault(

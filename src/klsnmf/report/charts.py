@@ -100,19 +100,6 @@ def bars(x: Array, y: Array, chosen: int, *, alt: str) -> str:
     return _svg(parts, alt)
 
 
-def curve(x: Array, y: Array, chosen: int, *, alt: str) -> str:
-    """As :func:`bars`, for values whose bends count and not their heights: zero may be far off."""
-    frame = _Frame(np.array([x[0] - 0.6, x[-1] + 0.6]), y)
-    parts = [frame.grid("clusters"), _polyline("bend", frame, x, y)]
-    for k, value in zip(x, y, strict=True):
-        kind, radius = ("dot chosen", 4.5) if k == chosen else ("dot", 2.5)
-        parts.append(
-            f'<circle class="{kind}" cx="{frame.across(k):.1f}" cy="{frame.up(value):.1f}" '
-            f'r="{radius}"><title>{int(k)} clusters: {number(value)}</title></circle>'
-        )
-    return _svg(parts, alt)
-
-
 def _polyline(kind: str, frame: _Frame, x: Array, y: Array) -> str:
     places = zip(map(frame.across, x), map(frame.up, y), strict=True)
     points = " ".join(f"{across:.1f},{up:.1f}" for across, up in places)
