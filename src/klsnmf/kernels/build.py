@@ -161,7 +161,7 @@ class KernelSettings:
         if not arrays.follows_lists(X):
             return plan_there(X, self.gram, self.neighbor_search, self.max_memory)
         undiffused = self.diffusion in (0, "auto", "unweighted")
-        return make_plan(
+        plan = make_plan(
             X.shape,
             X.dtype.itemsize,
             kernel,
@@ -175,6 +175,7 @@ class KernelSettings:
             sparse=issparse(X),
             by_samples=undiffused and len(self.kernels) == 1,
         )
+        return replace(plan, asked=self.neighbor_search)
 
     def _diffused(self, base: Gram, fitted: FittedKernel | PrecomputedKernel, k: int) -> View:
         """K after some steps of diffusion, if there are any; "auto" weighs links too."""
@@ -241,7 +242,8 @@ def fit_kernel(
     reach = reach_of(d2, n_neighbors) if n_neighbors and n > 1 else np.zeros(n, d2.dtype)
     if form.radii == "each":
         width = arrays.cast(arrays.like(width, X), X.dtype)
-    fitted = FittedKernel(kernel, X, arrays.like(r, X), n_neighbors, arrays.like(reach, X), width)
+    radii, reaches = arrays.like(r, X), arrays.like(reach, X)
+    fitted = FittedKernel(kernel, X, radii, n_neighbors, reaches, width, plan.asked)
     if plan.gram == "blocks":
         return _in_blocks(fitted), fitted
     if n_neighbors is None:

@@ -40,6 +40,7 @@ class Cells:
 
     Attributes
     ----------
+    centres : (c, p), those of the cells
     searched : cells around each that are searched, itself included
     share : of the neighbours of some samples, those that lie in these cells
     """
@@ -57,8 +58,8 @@ class Cells:
             batch_size=_MINI_BATCH,
             random_state=0,
         )
-        centres = means.fit(part).cluster_centers_
-        self.cell = _nearest_centre(X, centres)
+        self.centres = centres = means.fit(part).cluster_centers_
+        self.cell = nearest_centre(X, centres)
         order = np.argsort(self.cell, kind="stable")
         edges = np.searchsorted(self.cell[order], np.arange(1, len(centres)))
         self.members = np.split(order, edges)
@@ -92,7 +93,7 @@ class Cells:
                 own = self.members[c]
                 if not own.size:
                     continue
-                among = self._around(c)
+                among = self.around(c)
                 rough = Rough(self.X[among])
                 for some in slices(len(own), block_of(len(among))):
                     rows = own[some]
@@ -104,14 +105,14 @@ class Cells:
         side_by_side(work, [range(t, len(self.members), threads) for t in range(threads)])
         return found, d2
 
-    def _around(self, c: int) -> Labels:
+    def around(self, c: int) -> Labels:
         """The samples of the cells around this one, more than are looked for."""
         sizes = np.cumsum([len(self.members[each]) for each in self.near[c]])
         cells = max(self.searched, int(np.searchsorted(sizes, self.m + 1)) + 1)
         return np.concatenate([self.members[each] for each in self.near[c, :cells]])
 
 
-def _nearest_centre(X: Matrix, centres: Array) -> Labels:  # (n, p), (c, p) -> (n,)
+def nearest_centre(X: Matrix, centres: Array) -> Labels:  # (n, p), (c, p) -> (n,)
     cell, halves = np.empty(X.shape[0], np.intp), row_lengths(centres) / 2
     for some in slices(len(cell), _BLOCK // len(centres)):
         products = np.asarray(safe_sparse_dot(X[some], centres.T, dense_output=True))

@@ -13,12 +13,12 @@ from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
+from .among import Among
 from .cells import Cells
 from .crowds import crowds_of, nearest_in_crowds
 from .functions import SCALE_NEIGHBOR, Kernel
 from .search import (
     TIE,
-    Rough,
     Search,
     nearest_others,
     search_among,
@@ -150,6 +150,11 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
     return matrix
 
 
+def near_wanted(n_neighbors: int | None) -> int:
+    """How many of the nearest tell which are kept, and the radius; the first may be y itself."""
+    return 1 + max(SCALE_NEIGHBOR, n_neighbors or 0)
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Which new samples i keep which samples j of the fit, as lists, with squared distances."""
@@ -176,15 +181,17 @@ class Mask:
 
 
 def near(
-    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array, r: Array
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array, r: Array
 ) -> tuple[Pairs | Mask, Array]:
     """The pairs that new samples Y keep, and the radius of each y, never zero.
 
     y keeps its nearest samples, and those that have y within their own reach. A sample at
     distance zero is taken to be y itself, once.
     """
-    search = _near_pairs if follows_lists(X) else _near_mask
-    kept, radii = search(Y, X, n_neighbors, reach)
+    if follows_lists(among.X):
+        kept, radii = _near_pairs(Y, among, n_neighbors, reach)
+    else:
+        kept, radii = _near_mask(Y, among.X, n_neighbors, reach)
     xp = namespace(r)
     return kept, cast(xp.where(radii > 0, radii, xp.min(r)), r.dtype)
 
@@ -195,7 +202,7 @@ def _near_mask(
     """By all distances."""
     xp = namespace(X)
     d2 = all_distances(centred(Y, X), centred(X, X))
-    m = min(d2.shape[1], 1 + max(SCALE_NEIGHBOR, n_neighbors or 0))
+    m = min(d2.shape[1], near_wanted(n_neighbors))
     nearest = smallest(d2, m)
     itself = cast(nearest[:, :1] == 0, xp.int64)
 
@@ -207,30 +214,21 @@ def _near_mask(
 
 
 def _near_pairs(
-    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array
 ) -> tuple[Pairs, Array]:  # (m,)
-    """By distances that are known roughly, and looked at exactly where it matters."""
-    n = X.shape[0]
-    wanted = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0))
-    none: tuple[Array, Array, Array] = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
-    kept, radii = [none], [np.empty(0, reach.dtype)]
-    rough = Rough(X)
-    for some in slices(Y.shape[0], _BLOCK // n):
-        part = Y[some]
-        i, j, d2 = rough.nearest(part, wanted, reach if n_neighbors else None)
-        first = np.searchsorted(i, np.arange(part.shape[0]))
-        itself = d2[first] == 0
+    """By lists of the nearest."""
+    i, j, d2 = among.nearest(Y, reach if n_neighbors else None)
+    first = np.searchsorted(i, np.arange(Y.shape[0]))
+    itself = d2[first] == 0
 
-        def last(
-            neighbor: int, d2: Array = d2, first: Array = first, itself: Array = itself
-        ) -> Array:
-            return d2[first + np.minimum(itself + neighbor, wanted) - 1]
+    def last(neighbor: int) -> Array:  # (m,)
+        return np.asarray(d2[first + np.minimum(itself + neighbor, among.wanted) - 1])
 
-        radii.append(np.sqrt(last(SCALE_NEIGHBOR)))
-        if n_neighbors is not None:
-            within = (d2 <= reach[j]) | (d2 <= (last(n_neighbors) * (1 + TIE))[i])
-            kept.append((i[within] + some.start, j[within], d2[within]))
-    return Pairs(*map(np.concatenate, zip(*kept, strict=True))), np.concatenate(radii)
+    radii = np.sqrt(last(SCALE_NEIGHBOR)).astype(reach.dtype, copy=False)
+    if n_neighbors is None:
+        return Pairs(i[:0], j[:0], d2[:0]), radii
+    within = (d2 <= reach[j]) | (d2 <= (last(n_neighbors) * (1 + TIE))[i])
+    return Pairs(i[within], j[within], d2[within]), radii
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:

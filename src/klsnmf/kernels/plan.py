@@ -48,6 +48,7 @@ class Plan:
     reasons: tuple[str, ...]  # sentences for the user
     max_memory: float | None = None  # gigabytes that what is held of it may take
     exact: bool = False  # whether the low rank is that of the samples: nothing is approximated
+    asked: str = "auto"  # neighbor_search, as the user has it
 
 
 def make_plan(

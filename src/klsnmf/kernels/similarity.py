@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, ClassVar, Protocol
 
@@ -19,11 +19,13 @@ from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
+from .among import Among
 from .functions import Kernel, KernelFunction, kernel_of
-from .neighbors import near
+from .neighbors import near, near_wanted
 
-#: Entries of k(X_new, X) made at once.
+#: Entries of k(X_new, X) made at once, and rows where only neighbours have entries.
 _CROSS = 2**25
+_ROWS = 2**17
 
 
 class Similarity(Protocol):
@@ -48,6 +50,10 @@ class Similarity(Protocol):
     def samples(self) -> Matrix | None:
         """The samples x, as far as they are held."""
         return None
+
+    def at_once(self, n: int) -> int:
+        """How many rows of n entries are made at once."""
+        return _CROSS // n
 
     @abstractmethod
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
@@ -92,10 +98,19 @@ class FittedKernel(Similarity):
     n_neighbors: int | None  # how many are kept, None for all
     reach: Array  # (n,), the squared distance of each sample to the last neighbour it keeps
     width: Any = None
+    search: str = "auto"  # of new samples' neighbours: "exact", or in cells among very many
 
     @property
     def samples(self) -> Matrix:
         return self.X
+
+    @cached_property
+    def among(self) -> Among:
+        """The samples as new ones search them, made ready once."""
+        return Among(self.X, near_wanted(self.n_neighbors), self.search)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def form(self) -> Kernel:
@@ -106,13 +121,17 @@ class FittedKernel(Similarity):
         """Whether each sample has a radius of its own, or all have one, or none."""
         return self.form.radii
 
+    def at_once(self, n: int) -> int:
+        listed = self.n_neighbors is not None and arrays.follows_lists(self.X)
+        return _ROWS if listed else super().at_once(n)
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
         Y = form.prepared(Y)
         q = arrays.zeros(Y.shape[0], self.r) + self.r[0]
         if self.n_neighbors is not None or form.radii == "each":
-            kept, radii = near(Y, X, self.n_neighbors, self.reach, self.r)
+            kept, radii = near(Y, self.among, self.n_neighbors, self.reach, self.r)
             q = radii if form.radii == "each" else q
         if self.n_neighbors is not None:
             values = kept.entries(form, Y, q, X, self.r)
@@ -185,6 +204,9 @@ class LinkedKernel(Similarity):
     @property
     def width(self) -> Any:
         return self.base.width
+
+    def at_once(self, n: int) -> int:
+        return self.base.at_once(n)
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         k, own = self.base.rows(Y)
@@ -305,7 +327,7 @@ def _by_rows(
     kernel: Similarity, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
     """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    some = arrays.slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
+    some = arrays.slices(Y.shape[0], kernel.at_once(n)) if Y.shape[0] else [slice(0)]
     parts = [of_rows(*kernel.rows(Y[rows, :])) for rows in some]
     xp = arrays.namespace(parts[0][0])
     return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
