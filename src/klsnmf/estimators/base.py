@@ -30,6 +30,9 @@ from .notes import FitWarning, Note, verdict_of
 from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
 
+#: Attributes that not every fit sets: what an earlier one left would be taken for its own.
+_OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream")
+
 
 class Result(NamedTuple):
     """What a fit comes to: the fitted attributes, and what the user should know of them."""
@@ -132,7 +135,8 @@ class Clusterer(
 
     def _keep(self, result: Result) -> None:
         kept = {**result.attributes, "notes_": result.notes}
-        others = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        mine = vars(self).items()
+        others = {name: v for name, v in mine if not name.endswith("_") and name not in _OF_A_FIT}
         # One assignment: whoever interrupts it finds the old fit or the new one.
         self.__dict__ = others | kept
 

@@ -49,7 +49,7 @@ from ..solve.solution import CHOSEN, Solution, Start, Status, tidied
 from ..solve.starts import starts
 from .base import Result
 from .callbacks import listener
-from .labels import strength
+from .labels import numbers_kept, strength
 from .notes import (
     Collapsed,
     FewerClusters,
@@ -85,8 +85,13 @@ class KernelClusterer(Placing):
 
     # ------------------------------------------------------------------ the way of a fit
 
-    def _results(self, estimators: Sequence[Self], X: Any) -> list[Result]:
-        """One batch over one K; the estimators differ in lam only."""
+    def _results(
+        self, estimators: Sequence[Self], X: Any, known: Labels | None = None
+    ) -> list[Result]:
+        """One batch over one K; the estimators differ in lam only.
+
+        ``known`` are labels that the samples had, and clusters keep the numbers of.
+        """
         setups = [estimator._setup() for estimator in estimators]
         setup = setups[0]
         labels_outliers = getattr(self, "outliers", "cluster") == "label"
@@ -123,7 +128,7 @@ class KernelClusterer(Placing):
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            attributes = estimator._attributes(setup, samples, view, lam, solution)
+            attributes = estimator._attributes(setup, samples, view, lam, solution, known)
             found = len(np.unique(to_host(attributes["labels_"])))
             notes = estimator._notes(setup, k, lam, solution, safe, found)
             if estimator._bound_by_features and k > samples.X.shape[1]:
@@ -275,7 +280,13 @@ class KernelClusterer(Placing):
         return tuple(notes)
 
     def _attributes(
-        self, setup: Setup, samples: Samples, view: View, lam: float, solution: Solution
+        self,
+        setup: Setup,
+        samples: Samples,
+        view: View,
+        lam: float,
+        solution: Solution,
+        known: Labels | None,
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
@@ -284,6 +295,10 @@ class KernelClusterer(Placing):
         X, K, xp = samples.X, view.K, namespace(W)
         for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
             W, G, labels = tidied(W, G, labels, by_appearance=by_appearance)
+            if known is not None:
+                number = numbers_kept(labels, known, W.shape[1])
+                W, G = (V[:, np.argsort(number)] for V in (W, G))
+                labels = number[labels]
             KW, own = K.dot(W), K.diagonal
             new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
             read = self._read(cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled)

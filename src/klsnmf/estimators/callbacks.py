@@ -52,12 +52,18 @@ class _Announcer:
     """Prints how far that is what comes before the iterations, if it takes long."""
 
     def __init__(self) -> None:
-        self.last = time.monotonic()
+        self.last = self.begun = time.monotonic()
+        self.stage, self.first = "", 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        if not stage.endswith("iterations") and time.monotonic() - self.last >= SECONDS:
-            print(f"{stage}: {done} of at most {total}")
-            self.last = time.monotonic()
+        now = time.monotonic()
+        if stage != self.stage:
+            self.stage, self.begun, self.first = stage, now, done
+        if not stage.endswith("iterations") and now - self.last >= SECONDS:
+            since = done - self.first
+            left = f", at most {(now - self.begun) * (total - done) / since:.0f} s left"
+            print(f"{stage}: {done:,} of at most {total:,}{left if since else ''}")
+            self.last = now
 
 
 def listener(estimator: Any) -> Callback | None:

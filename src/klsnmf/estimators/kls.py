@@ -16,10 +16,11 @@ from ..solve.solution import Callback
 from .by_kernel import KernelClusterer
 from .notes import FitWarning
 from .setup import Setup
+from .stream import Streamed
 
 
 @dataclass(eq=False, repr=False)
-class KLSNMF(KernelClusterer):
+class KLSNMF(Streamed):
     """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
 
     Finds clusters and learns the local similarity between samples together. It minimises
@@ -133,6 +134,12 @@ class KLSNMF(KernelClusterer):
         iterations. With 0 it always runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
         Pass an int to get the same result every time.
+    fit_on : int, "all" or "auto", default="auto"
+        How many samples are fitted. If there are more, so many of them are drawn at random and
+        fitted, and the others are placed as ``predict`` does, in blocks. A note in ``notes_`` says
+        so. "auto" fits all of up to a million samples, and 200,000 of more, with the self-tuning
+        kernel and its neighbours; with others it fits all. For ``partial_fit`` it is the number of
+        samples that are kept of the stream, 50,000 for "auto" and "all". See :doc:`/large`.
     engine : distributed.Client or None, default=None
         A Dask client whose workers compare all pairs of samples. They find neighbours, or hold K in
         blocks of rows. The labels are the same as without it. Needs ``klsnmf[dask]`` and a kernel
@@ -150,13 +157,20 @@ class KLSNMF(KernelClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each sample.
+        The cluster of each sample; after ``partial_fit``, of each sample of the last batch.
     strengths_ : ndarray of shape (n_samples,)
         How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
     components_ : ndarray of shape (n_clusters, n_features)
         Prototypes: means of the samples, weighted by ``W_``. Not available with "precomputed".
     W_, G_ : ndarrays of shape (n_samples, n_clusters)
-        The factors. The columns of ``G_`` have length 1. Column k belongs to label k.
+        The factors. The columns of ``G_`` have length 1. Column k belongs to label k. They have a
+        row for each sample of the fit: see ``fitted_on_``.
+    fitted_on_ : ndarray or None
+        The rows of X, in ascending order, that were fitted if ``fit_on`` chose a part; None if all
+        were. ``W_``, ``G_``, ``radius_`` and the labels in ``levels_`` are those of this part.
+        After ``partial_fit``, the places in the stream of the samples that were fitted.
+    n_samples_seen_ : int
+        After ``partial_fit``: the number of samples in all batches.
     notes_ : tuple of records
         What you should know about the fit: all its warnings, and the doubtful clusters. See
         :mod:`klsnmf.estimators.notes`.
@@ -223,6 +237,7 @@ class KLSNMF(KernelClusterer):
     max_iter: int = 500
     tol: float = 1e-4
     random_state: Any = None
+    fit_on: int | str = "auto"
     engine: Any = None
     verbose: int = 0
     callback: Callback | None = None

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
@@ -59,6 +60,20 @@ def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
     # A second that is larger is of a sample whose label another rule decided: a tie, at most.
     found = 1 - xp.minimum(second, own) / xp.where(own > 0, own, 1)
     return xp.where((own > 0) & (found > rounding), found, 0)
+
+
+def numbers_kept(labels: Labels, known: Labels, k: int) -> Labels:  # (n,), (n,) -> (k,)
+    """A number below k for each cluster: that of the earlier cluster it shares most samples with.
+
+    Each number is given once, so that as many samples as can keep theirs. Clusters that have no
+    earlier one get the numbers that are left.
+    """
+    shared = np.zeros((k, max(k, int(known.max()) + 1)))
+    np.add.at(shared, (labels, known), 1)
+    number = linear_sum_assignment(shared, maximize=True)[1]
+    gone = number >= k  # of a cluster that was, among more than there are now
+    number[gone] = np.setdiff1d(np.arange(k), number)[: gone.sum()]
+    return np.asarray(number)
 
 
 @dataclass(frozen=True)

@@ -189,6 +189,26 @@ class NotClear:
 
 
 @dataclass(frozen=True)
+class OfAPart:
+    """A part of the samples was fitted, and the others were placed as new samples are."""
+
+    warns: ClassVar[bool] = False
+
+    fitted: int
+    samples: int
+
+    def __str__(self) -> str:
+        return f'{self.in_command} To fit all of them, set fit_on="all".'
+
+    @property
+    def in_command(self) -> str:
+        return (
+            f"{self.fitted:,} of {self.samples:,} samples were fitted, drawn at random. The others "
+            "were then placed in these clusters like new samples."
+        )
+
+
+@dataclass(frozen=True)
 class InDoubt:
     """Doubtful clusters.
 

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.arithmetic import plus
-from ..core.arrays import cast, like, to_host
+from ..core.arrays import cast, like, namespace, to_host
 from ..core.types import Array, Labels, Matrix
 from ..kernels.outliers import Neighbourhoods
 from ..kernels.similarity import Similarity
 from ..models.new_samples import NewSamples
 from .base import Clusterer
-from .labels import led_by
+from .labels import led_by, strength
 
 
 class Placing(Clusterer):
@@ -41,7 +41,16 @@ class Placing(Clusterer):
         return led_by(plus(new.scores(kW, own)), labels)
 
     def predict(self, X: Any) -> Labels:
-        labels = super().predict(X)
+        return self._or_outliers(X, super().predict(X))
+
+    def _placed(self, X: Any) -> tuple[Labels, Array]:  # (m,), (m,)
+        """The labels of ``predict``, and the strength of each sample in its cluster."""
+        scores = self._scores(X, "predict")
+        labels = namespace(scores).argmax(scores, axis=1)
+        return self._or_outliers(X, labels), cast(strength(scores, labels), self.W_.dtype)
+
+    def _or_outliers(self, X: Any, labels: Labels) -> Labels:  # (m,)
+        """The labels, but -1 for outliers where they have a label of their own."""
         known: Neighbourhoods | None = getattr(self, "_neighbourhoods", None)
         if known is None:
             return labels

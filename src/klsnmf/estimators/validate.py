@@ -55,6 +55,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "random_state": ["random_state"],
+    "fit_on": [Interval(Integral, 1, None, closed="left"), StrOptions({"all", "auto"})],
     "engine": [DaskClient(), None],
     "verbose": ["verbose"],
     "callback": [callable, None],

@@ -20,8 +20,8 @@ class _Wanted:
 
     Attributes
     ----------
-    sides : a letter for each: n samples, k clusters, p features, m kernels; others are the same
-        wherever they stand in one record. ``?`` is for any.
+    sides : a letter for each: n samples of the fit, l samples with labels, k clusters, p features,
+        m kernels; others are the same wherever they stand in one record. ``?`` is for any.
     kind : of its numbers, as numpy has them
     least, most : the range of its entries; a letter for one less than that side
     scalar : whether a number may stand in its place, or None
@@ -36,12 +36,13 @@ class _Wanted:
 
 #: By the name of the attribute, or of the record and its field.
 WANTED = {
-    "labels_": _Wanted("n", "i", 0, "k"),
+    "labels_": _Wanted("l", "i", 0, "k"),
     "_clusters": _Wanted("n", "i", 0, "k"),
-    "labels_ with outliers": _Wanted("n", "i", -1, "k"),
+    "labels_ with outliers": _Wanted("l", "i", -1, "k"),
     "W_": _Wanted("nk", least=0),
     "G_": _Wanted("nk", least=0),
-    "strengths_": _Wanted("n", least=0, most=1),
+    "strengths_": _Wanted("l", least=0, most=1),
+    "fitted_on_": _Wanted("n", "i", 0, scalar=True),
     "components_": _Wanted("kp"),
     "cluster_centers_": _Wanted("kp"),
     "kernel_weights_": _Wanted("m", least=0),
@@ -70,6 +71,12 @@ WANTED = {
     "NearestMean.length": _Wanted("k", least=0),
     "Neighbourhoods.X": _Wanted("np"),
     "Neighbourhoods.wide": _Wanted("n", least=0),
+    "Sketch.X": _Wanted("sp"),
+    "Sketch.keys": _Wanted("s", least=0, most=1),
+    "Sketch.places": _Wanted("s", "i", 0),
+    **{f"Sketch.{name}": _Wanted("", scalar=True) for name in ("size", "seed", "seen")},
+    "Stream.wide": _Wanted("n", least=0, scalar=True),
+    **{f"Stream.{name}": _Wanted("", scalar=True) for name in ("renewed", "usual", "strange")},
     "Level.labels": _Wanted("n", "i", 0, "n"),
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
@@ -87,8 +94,7 @@ def check(estimator: Any) -> None:
     own = {name: value for name, value in vars(estimator).items() if name.startswith("_")}
     sizes = _sizes(estimator)
     for name, value in (held | own).items():
-        # Where outliers have the label -1, another attribute has the clusters of all.
-        apart = name == "labels_" and "_clusters" in own
+        apart = name == "labels_" and "_neighbourhoods" in own  # where outliers have the label -1
         if name not in _SHOWN:
             _look(value, "labels_ with outliers" if apart else name, sizes)
 
@@ -100,12 +106,15 @@ def _sizes(estimator: Any) -> dict[str, int]:
     some = getattr(estimator, "G_", None)
     some = estimator.cluster_centers_.T if some is None else some
     checks.array(some, "a factor", shape=(None, None))
-    n = len(checks.array(estimator.labels_, "labels_", "i", (None,)))
+    labelled = n = len(checks.array(estimator.labels_, "labels_", "i", (None,)))
+    if getattr(estimator, "fitted_on_", None) is not None:  # a part of those with labels, or others
+        n = len(estimator.G_)
+        need(hasattr(estimator, "_clusters"), "it has no labels of the samples of its fit")
     k = getattr(estimator, "n_clusters_", some.shape[1])
     need(type(k) is int and 0 < k <= n, "n_clusters_ is no number of clusters")
     kernel = getattr(estimator, "kernel", None)
     several = len(kernel) if isinstance(kernel, list | tuple) else 1
-    return {"n": n, "k": k, "p": p, "m": several, "1": 1}
+    return {"n": n, "k": k, "p": p, "m": several, "l": labelled, "1": 1}
 
 
 def _look(value: Any, name: str, sizes: dict[str, int]) -> None:

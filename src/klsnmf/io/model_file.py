@@ -26,6 +26,7 @@ from ..core.archive import Archive, refused_by
 from ..core.arrays import host_copy
 from ..core.checks import need
 from ..core.files import UnsafeFileError
+from ..core.sketch import Sketch
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
@@ -36,7 +37,9 @@ from ..estimators.notes import (
     MoreThanFeatures,
     NotClear,
     NotConverged,
+    OfAPart,
 )
+from ..estimators.stream import Stream
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion
@@ -155,7 +158,8 @@ _ARCHIVE = _ModelArchive(
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
     *(texts.WeighWords,),
-    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt),
+    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt, OfAPart),
+    *(Sketch, Stream),
     *(Doubts, Trouble),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,10 @@ class Among:
     def __init__(self, X: Matrix, wanted: int, search: str = "auto") -> None:
         self.X, self.wanted = X, min(wanted, X.shape[0])
         self.approximate = search != "exact" and X.shape[0] > MANY
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_again = ("_rough", "_cells")
+        return {name: value for name, value in vars(self).items() if name not in made_again}
 
     @cached_property
     def _rough(self) -> Rough:

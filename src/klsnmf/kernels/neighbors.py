@@ -188,19 +188,17 @@ def near(
     y keeps its nearest samples, and those that have y within their own reach. A sample at
     distance zero is taken to be y itself, once.
     """
-    if follows_lists(among.X):
-        kept, radii = _near_pairs(Y, among, n_neighbors, reach)
-    else:
-        kept, radii = _near_mask(Y, among.X, n_neighbors, reach)
+    search = _near_pairs if follows_lists(among.X) else _near_mask
+    kept, radii = search(Y, among, n_neighbors, reach)
     xp = namespace(r)
     return kept, cast(xp.where(radii > 0, radii, xp.min(r)), r.dtype)
 
 
 def _near_mask(
-    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array
 ) -> tuple[Mask, Array]:  # (m, n), (m,)
     """By all distances."""
-    xp = namespace(X)
+    X, xp = among.X, namespace(among.X)
     d2 = all_distances(centred(Y, X), centred(X, X))
     m = min(d2.shape[1], near_wanted(n_neighbors))
     nearest = smallest(d2, m)

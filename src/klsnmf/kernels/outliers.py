@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
+from ..core.arithmetic import filled_share
 from ..core.types import Array, Matrix
+from .among import Among
 from .functions import SCALE_NEIGHBOR
+from .neighbors import nearest
+from .plan import choose_search
 
 #: Neighbours whose neighbourhoods are compared with that of a sample.
 _ASKED = 10
@@ -36,14 +40,21 @@ class Neighbourhoods:
         m = min(_ASKED, n - 1)
         if m < 1:
             return cls(X, np.zeros(n)), np.zeros(n, bool)
-        distances, neighbors = NearestNeighbors(n_neighbors=m).fit(X).kneighbors()
-        found = cls(X, distances[:, min(SCALE_NEIGHBOR, m) - 1])
-        return found, found._wider(distances, neighbors)
+        approximate, *_ = choose_search(X.shape, "auto", filled=filled_share(X))
+        neighbors, d2 = nearest(X, m, approximate=approximate)
+        found = cls(X, np.sqrt(d2[:, min(SCALE_NEIGHBOR, m) - 1]))
+        return found, found._wider(np.sqrt(d2[:, :m]), neighbors[:, :m])
 
     def outliers(self, Y: Matrix) -> Array:  # (m, p) -> (m,)
         """Which new samples are outliers."""
-        m = min(_ASKED, self.X.shape[0])
-        return self._wider(*NearestNeighbors(n_neighbors=m).fit(self.X).kneighbors(Y))
+        i, j, d2 = self._among.nearest(Y)
+        first = np.searchsorted(i, np.arange(Y.shape[0]))
+        places = first[:, None] + np.arange(self._among.wanted)
+        return self._wider(np.sqrt(d2[places]), j[places])
+
+    @cached_property
+    def _among(self) -> Among:
+        return Among(self.X, _ASKED)
 
     def _wider(self, distances: Array, neighbors: Array) -> Array:
         own = distances[:, min(SCALE_NEIGHBOR, distances.shape[1]) - 1]

@@ -109,9 +109,6 @@ class FittedKernel(Similarity):
         """The samples as new ones search them, made ready once."""
         return Among(self.X, near_wanted(self.n_neighbors), self.search)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     @property
     def form(self) -> Kernel:
         return kernel_of(self.kernel)
