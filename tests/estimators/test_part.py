@@ -176,3 +176,20 @@ def test_the_note_in_words():
     assert 'fit_on="all"' in str(note)
     assert "fit_on" not in note.in_command
     assert not note.warns
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_report_and_the_map_show_the_part(streamed):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    model = KLSNMF(3, random_state=0, fit_on=100)
+    found = model.partial_fit(X[:200]).partial_fit(X[200:]) if streamed else model.fit(X)
+    page = found.report(X, ids=[f"sample {i}" for i in range(300)])
+    assert page.run.X.shape == (100, 6)
+    assert page.run.ids[0] == f"sample {found.fitted_on_[0]}"
+    np.testing.assert_array_equal(np.bincount(page.run.labels), page.run.sizes)
+    assert b"<svg" in page.content
+    for samples in (None, X):
+        assert found.plot.map(samples) is not None
+    with pytest.raises(ValueError, match="300 were clustered"):
+        found.report(X[:50])

@@ -96,6 +96,12 @@ def _option(name: str, value: object) -> list[str]:
     is_flag=True,
     help="Write the table of DATA too, with the cluster beside each row.",
 )
+@click.option(
+    "--append",
+    type=options.PATH,
+    metavar="MODEL",
+    help="Add the samples of DATA to the clusters of an earlier result: its model.npz or folder.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0)
 @click.option(
     "--out",
@@ -109,7 +115,9 @@ def _option(name: str, value: object) -> list[str]:
 )
 @options.quiet("Print nothing but errors, and the result with --json.")
 @options.as_json
+@click.pass_context
 def cluster(
+    ctx: click.Context,
     source: options.Source,
     k: int | str,
     method: str,
@@ -117,6 +125,7 @@ def cluster(
     checkpoint: Path | None,
     levels: bool,
     join: bool,
+    append: Path | None,
     seed: int,
     out: Path | None,
     force: bool,
@@ -130,6 +139,10 @@ def cluster(
     the standard input. Several files of the same columns, or a folder of them, are joined row
     by row. Rows are samples. The results go into a folder: labels.csv (id, cluster, membership
     strength), model.npz (for klsnmf predict), report.html and result.json.
+
+    With --append MODEL, the samples are new ones. They join the clusters of the model, which are
+    renewed if enough samples belong to none of them. The folder then has the labels of the new
+    samples, and the model of all samples.
     """
     from .results import (
         Placing,
@@ -143,6 +156,11 @@ def cluster(
     from .working import elapsed, working
 
     folder = out or _default_folder(source)
+    if append is not None:
+        from . import append as appending
+
+        appending.require_alone(ctx)
+        return appending.append(append, source, folder, force=force, quiet=quiet, as_json=as_json)
     asked = _Asked(source, k, method, seed, max_iter, folder, levels, join)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
@@ -161,6 +179,8 @@ def cluster(
             from .fits import fit, has_parameter
 
             table, preparation = prepared(table, source, [method])
+            if levels:
+                _require_levels(table, method)
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
@@ -216,6 +236,18 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--checkpoint works with kls-nmf, ls-nmf and gls-nmf, not with {asked.method}. Leave "
             "it out, or use one of these methods."
+        )
+
+
+def _require_levels(table: Table, method: str) -> None:
+    """Refuse --levels for so many samples that only a part of them is fitted."""
+    from ..estimators.part import ALL
+    from .fits import has_parameter
+
+    if table.X.shape[0] > ALL and has_parameter(method, "fit_on"):
+        raise click.UsageError(
+            f"Leave out --levels: of more than {ALL:,} samples only a part is fitted, and other "
+            "levels are known for that part only."
         )
 
 
@@ -298,6 +330,11 @@ def _write_report(
     """What the report adds, or what to install for one; and its failure: other results stay."""
     told: list[str] = []
     none = "There is no report.html:"
+    estimator, rows = fitted.estimator, getattr(fitted.estimator, "fitted_on_", None)
+    if rows is not None:
+        estimator = estimator._as_shown()
+        table, strength = table.only(rows), strength[rows]
+        notes = [*notes, "This report shows the samples that were fitted."]
     try:
         from ..report import page
         from ..report.findings import remarks
@@ -307,7 +344,7 @@ def _write_report(
             name=table.name,
             command=asked.command,
             method=asked.method,
-            estimator=fitted.estimator,
+            estimator=estimator,
             X=table.X,
             ids=table.ids,
             features=table.features,

@@ -28,6 +28,12 @@ _SLOWNESS = 6.0
 #: Samples on the map of a report, at most, as far as its time is concerned.
 _ON_MAP = 2000
 
+#: Samples that each is compared with, at most: of more, those in the cells around it.
+_EXACT = 20_000
+
+#: Seconds in which one core places a sample among those of a part.
+_PLACED = 2e-4
+
 #: -k auto needs as many eigenvectors as this many clusters.
 _AUTO = 30
 
@@ -53,17 +59,22 @@ def parts_of_clustering(method: str, n: int, width: float, k: int | str) -> list
     The numbers are seconds of one core, found with 300 to 20,000 samples; their ratios are what
     counts. Of other methods than the default the time depends on how soon they converge.
     """
-    clusters = _AUTO if k == "auto" else int(k)
+    from ..estimators.part import ALL, PART
+
+    clusters, placed = _AUTO if k == "auto" else int(k), 0
+    if method == "kls-nmf" and n > ALL:
+        n, placed = PART, n
     after = [Part("strengths", 0.05), Part("results", 1.0 + 3e-3 * min(n, _ON_MAP))]
     if method != "kls-nmf":
         return [Part("fit", None), *after]
     counting = [Part("numbers of clusters", 0.3 + 1e-5 * n)] if k == "auto" else []
     return [
-        Part("neighbours", 6e-9 * n**2 * (1 + width / 170)),
+        Part("neighbours", 6e-9 * min(n, _EXACT) * n * (1 + width / 170)),
         Part("eigenvectors", 1.4e-5 * n * clusters),
         *counting,
         Part("starts", 0.05 + 4e-6 * n * min(clusters, _AUTO)),
         Part("iterations", 0.1 + 1.2e-6 * n * clusters),
+        *([Part("samples placed", _PLACED * placed)] if placed else []),
         *after,
     ]
 

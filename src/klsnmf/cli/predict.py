@@ -57,27 +57,29 @@ def predict(
     any order, and there may be others. What was done to prepare the old samples is done to
     the new.
     """
-    _require_model(model)
+    require_model(model)
     require_exists(data)
     from .results import write_file, write_labels
     from .working import working
 
     with working(quiet) as display:
         display.title(f"Reading {model}")
-        estimator, about = _load(model)
+        estimator, about = load_model(model)
         display.title(f"Reading {data}")
         given = options.choice(
             columns, id_column, None, skip_broken, sheets=sheets, text_column=text_column
         )
-        table = _read(data, about, given, model)
+        table = read_like(data, about, given, model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
         table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:
-        show_notes([*table.messages, *_strangers(strengths)])
+        show_notes([*table.messages, *strangers(strengths)])
     text = io.StringIO()
-    write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
+    write_labels(
+        text, table.ids, labels, strengths, words=words_known(about, int(labels.max()) + 1)
+    )
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
@@ -89,7 +91,7 @@ def predict(
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
 
 
-def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
+def words_known(about: dict[str, Any], k: int) -> list[list[str]] | None:
     """The words of each cluster of texts, as a model has them; None if it has none."""
     words = about.get("words")
     if not isinstance(words, list) or len(words) < k:
@@ -101,7 +103,7 @@ def _are_words(some: Any) -> bool:
     return isinstance(some, list) and all(type(word) is str for word in some)
 
 
-def _strangers(strengths: Any) -> list[str]:  # (n,)
+def strangers(strengths: Any) -> list[str]:  # (n,)
     """A note on samples that the model has nothing to say of."""
     alone, n = int((strengths <= 0).sum()), len(strengths)
     if not alone:
@@ -112,7 +114,7 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
     ]
 
 
-def _load(model: Path) -> tuple[Any, dict[str, Any]]:
+def load_model(model: Path) -> tuple[Any, dict[str, Any]]:
     from ..io.model_file import load
     from .results import require_one_run
 
@@ -132,7 +134,7 @@ def _file_of(model: Path) -> Path:
     return model / "model.npz" if model.is_dir() else model
 
 
-def _require_model(model: Path) -> None:
+def require_model(model: Path) -> None:
     """Refuse a model that is not there, before anything large is imported."""
     file = _file_of(model)
     if file.exists():
@@ -151,7 +153,7 @@ def _require_model(model: Path) -> None:
     )
 
 
-def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
+def read_like(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
     """The new samples, with the columns and the shape that the model knows."""
     from ..io import read
     from ..io.table import Choice

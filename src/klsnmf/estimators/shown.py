@@ -6,6 +6,7 @@ from abc import abstractmethod
 from html import escape
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.arrays import host_copy
@@ -51,8 +52,23 @@ class Shown:
             "features": getattr(self, "feature_names_in_", None),
             "ids": None if index is None or callable(index) else [str(one) for one in index],
         }
+        known |= about
+        model, samples = host_copy(self._as_shown()), self._on_host(X)
+        if (rows := self._rows_shown(samples)) is not None:
+            samples = samples[rows]
+            for each in {"ids", "target", "strength"} & known.keys():
+                values: Any = known[each]
+                known[each] = None if values is None else np.asarray(values)[rows]
         module = public("report")
-        return module.Page(module.Run(name, host_copy(self), self._on_host(X), **known | about))
+        return module.Page(module.Run(name, model, samples, **known))
+
+    def _as_shown(self) -> Any:
+        """The fit with labels of the samples that it was made of: all of X, or a part of it."""
+        return self
+
+    def _rows_shown(self, X: Matrix) -> Labels | None:
+        """The rows of X that these samples are; None for all."""
+        return None
 
     @property
     def plot(self) -> Plot:
@@ -103,13 +119,15 @@ class Plot:
         ax : axes of matplotlib, or None for new ones
         """
         model = self._fitted()
-        samples = model._kept() if X is None else model._on_host(X)
+        samples: Any = model._kept() if X is None else model._on_host(X)
+        if X is not None and (rows := model._rows_shown(samples)) is not None:
+            samples = samples[rows]
         if samples is None:
             raise ValueError(
                 'A fit with kernel="precomputed" keeps no samples: give the kernel matrix, '
                 "plot.map(K)."
             )
-        return public("report").plots.draw_map(host_copy(model), samples, ax)
+        return public("report").plots.draw_map(host_copy(model._as_shown()), samples, ax)
 
     def sizes(self, *, ax: Any = None) -> Any:
         """Draw how many samples each cluster has."""

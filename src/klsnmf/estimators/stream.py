@@ -200,6 +200,28 @@ class Streamed(KernelClusterer):
         found, apart = Neighbourhoods.of(self._similarity.samples)
         return Stream(sketch, sketch.seen, found.wide, float(apart.mean()))
 
+    def _as_shown(self) -> Self:
+        rows = getattr(self, "fitted_on_", None)
+        if rows is None:
+            return self
+        shown = copy(self)
+        if hasattr(self, "_stream"):  # which keeps labels of the last batch
+            shown.labels_ = self._clusters_of_fit
+            shown.strengths_ = self._placed(self._kept())[1]
+        else:
+            shown.labels_, shown.strengths_ = self.labels_[rows], self.strengths_[rows]
+        return shown
+
+    def _rows_shown(self, X: Matrix) -> Labels | None:
+        rows = getattr(self, "fitted_on_", None)
+        samples = getattr(self, "n_samples_seen_", len(self.labels_))
+        if rows is not None and X.shape[0] != samples:
+            raise ValueError(
+                f"X has {X.shape[0]} samples, and {samples} were clustered: give all of them, in "
+                "the same order."
+            )
+        return rows
+
     @property
     def _clusters_of_fit(self) -> Labels:
         """The labels of the samples of the fit, those of outliers included."""
