@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from klsnmf.estimators import part
+from klsnmf.core import sketch
 from klsnmf.io.model_file import load
 from klsnmf.metrics import accuracy
 
@@ -84,8 +84,8 @@ def test_models_that_cannot_go_on(files):
 
 
 def test_a_large_file_is_fitted_in_part(monkeypatch, samples):
-    monkeypatch.setattr(part, "ALL", 40)
-    monkeypatch.setattr(part, "PART", 30)
+    monkeypatch.setattr(sketch, "ALL", 40)
+    monkeypatch.setattr(sketch, "PART", 30)
     X, y = samples
     np.save("big.npy", X)
     out, err = run("cluster", "big.npy", "-k", 3)

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from klsnmf import KLSNMF, path
+from klsnmf.core import sketch
 from klsnmf.core.work import observed
 from klsnmf.estimators import part
 from klsnmf.estimators.notes import OfAPart
@@ -65,8 +66,8 @@ def test_a_file_is_fitted_like_its_array(tmp_path, order, dtype):
 
 
 def test_the_rule(monkeypatch):
-    monkeypatch.setattr(part, "ALL", 200)
-    monkeypatch.setattr(part, "PART", 50)
+    monkeypatch.setattr(sketch, "ALL", 200)
+    monkeypatch.setattr(sketch, "PART", 50)
 
     def size(samples=X, **parameters):
         fitted = KLSNMF(3, random_state=0, **parameters).fit(samples).fitted_on_

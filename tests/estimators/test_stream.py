@@ -205,8 +205,11 @@ def test_single_and_double_precision_in_one_stream():
 
 
 def test_no_stream_of_kernels():
-    with pytest.raises(ValueError, match="needs samples"):
+    assert not hasattr(KLSNMF(2, kernel="precomputed"), "partial_fit")
+    # Python adds why.
+    with pytest.raises(AttributeError) as raised:
         KLSNMF(2, kernel="precomputed").partial_fit(np.eye(5))
+    assert "the samples themselves" in str(raised.value.__cause__)
 
 
 def test_numbers_are_kept():

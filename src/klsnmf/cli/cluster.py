@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from .fits import Fitted
 
 
+#: What may be said beside --append; all else was decided when the model was made.
+_BESIDE_APPEND = (
+    *("append", "data", "columns", "id_column", "skip_broken", "sheets", "text_column"),
+    *("out", "force", "quiet", "as_json"),
+)
+
+
 class ReportError(RuntimeError):
     """A report that could not be made, though the other results could."""
 
@@ -157,10 +164,10 @@ def cluster(
 
     folder = out or _default_folder(source)
     if append is not None:
-        from . import append as appending
-
-        appending.require_alone(ctx)
-        return appending.append(append, source, folder, force=force, quiet=quiet, as_json=as_json)
+        _require_alone(ctx)
+        given = {"model": append, "source": source, "folder": folder, "force": force}
+        whole: Any = ctx.find_root().command
+        return ctx.invoke(whole.commands["append"], **given, quiet=quiet, as_json=as_json)
     asked = _Asked(source, k, method, seed, max_iter, folder, levels, join)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
@@ -216,6 +223,17 @@ def cluster(
         raise failure
 
 
+def _require_alone(ctx: click.Context) -> None:
+    """Refuse options that --append can do nothing with."""
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name not in _BESIDE_APPEND and ctx.get_parameter_source(name) is given:
+            raise click.UsageError(
+                f"Leave out {parameter.opts[0]}: with --append, the model has decided that."
+            )
+
+
 def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
     """Refuse options that the method can do nothing with."""
     from ..methods import DETAILS
@@ -241,7 +259,7 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
 
 def _require_levels(table: Table, method: str) -> None:
     """Refuse --levels for so many samples that only a part of them is fitted."""
-    from ..estimators.part import ALL
+    from ..core.sketch import ALL
     from .fits import has_parameter
 
     if table.X.shape[0] > ALL and has_parameter(method, "fit_on"):

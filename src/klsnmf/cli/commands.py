@@ -22,7 +22,7 @@ from .compare import compare
 from .compare_runs import compare_runs
 from .data import data
 from .output import printable
-from .predict import predict
+from .predict import append, predict
 from .reproduce import reproduce
 from .stopping import stoppable
 
@@ -115,6 +115,6 @@ def klsnmf(debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
 
 
-for command in (cluster, predict, compare, compare_runs, reproduce, data):
+for command in (cluster, append, predict, compare, compare_runs, reproduce, data):
     klsnmf.add_command(command)
     _add_debug(command)

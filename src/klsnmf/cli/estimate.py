@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core import sketch
+
 #: Seconds of work done that tell how fast the machine is; before them no time is told.
 _BASIS = 0.5
 
@@ -59,11 +61,9 @@ def parts_of_clustering(method: str, n: int, width: float, k: int | str) -> list
     The numbers are seconds of one core, found with 300 to 20,000 samples; their ratios are what
     counts. Of other methods than the default the time depends on how soon they converge.
     """
-    from ..estimators.part import ALL, PART
-
     clusters, placed = _AUTO if k == "auto" else int(k), 0
-    if method == "kls-nmf" and n > ALL:
-        n, placed = PART, n
+    if method == "kls-nmf" and n > sketch.ALL:
+        n, placed = sketch.PART, n
     after = [Part("strengths", 0.05), Part("results", 1.0 + 3e-3 * min(n, _ON_MAP))]
     if method != "kls-nmf":
         return [Part("fit", None), *after]

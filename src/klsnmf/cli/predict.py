@@ -1,4 +1,4 @@
-"""``klsnmf predict``: the clusters of new samples."""
+"""``klsnmf predict`` and ``klsnmf cluster --append``: new samples for the clusters of a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..io.errors import InputError, ModelError, require_exists
 from ..methods import METHODS
 from . import options
 from .estimate import Part
-from .output import printable, show_json, show_lines, show_notes
+from .output import printable, show_json, show_lines, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..io.table import Choice, Table
@@ -57,29 +57,27 @@ def predict(
     any order, and there may be others. What was done to prepare the old samples is done to
     the new.
     """
-    require_model(model)
+    _require_model(model)
     require_exists(data)
     from .results import write_file, write_labels
     from .working import working
 
     with working(quiet) as display:
         display.title(f"Reading {model}")
-        estimator, about = load_model(model)
+        estimator, about = _load(model)
         display.title(f"Reading {data}")
         given = options.choice(
             columns, id_column, None, skip_broken, sheets=sheets, text_column=text_column
         )
-        table = read_like(data, about, given, model)
+        table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
         table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
     if not quiet:
-        show_notes([*table.messages, *strangers(strengths)])
+        show_notes([*table.messages, *_strangers(strengths)])
     text = io.StringIO()
-    write_labels(
-        text, table.ids, labels, strengths, words=words_known(about, int(labels.max()) + 1)
-    )
+    write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
@@ -91,7 +89,107 @@ def predict(
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
 
 
-def words_known(about: dict[str, Any], k: int) -> list[list[str]] | None:
+@click.command(hidden=True)
+def append(
+    model: Path, source: options.Source, folder: Path, force: bool, quiet: bool, as_json: bool
+) -> None:
+    """Add samples to a model: what klsnmf cluster --append MODEL does."""
+    from .results import Placing, explained, finish, require_free, result_folder, write_labels
+    from .working import elapsed, working
+
+    _require_model(model)
+    if source.data is None or source.more:
+        raise click.UsageError("Give one file or folder of new samples with --append.")
+    require_free(folder, force=force)
+    with working(quiet) as display:
+        display.title(f"Reading {model}")
+        estimator, about = _load(model)
+        if not hasattr(estimator, "partial_fit"):
+            raise ModelError(
+                f"{model} was made by {about.get('method')}, which cannot go on with new samples. "
+                "Use klsnmf predict, or a model of kls-nmf or gls-nmf."
+            )
+        display.title(f"Reading {source.data}")
+        table = _read(source.data, about, source.wanted, model)
+        table = about["preparation"].apply(table)
+        table.require_numbers(
+            gaps=False,
+            last_resort="For a model that fills gaps, use klsnmf cluster with --missing median.",
+        )
+        display.title(f"Adding the samples of {source.data}")
+        with result_folder(folder) as aside:
+            known = getattr(estimator, "_stream", None)
+            _add(estimator, table, model)
+            renewed = known is None or estimator._stream.renewed > known.renewed
+            about |= {"words": None} if renewed else {}
+            summary = _appended(estimator, table, model, source)
+            summary["messages"] = [*table.messages, *_strangers(estimator.strengths_)]
+            with explained(folder):
+                with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+                    labels, words = estimator.labels_, _words(about, estimator.n_clusters_)
+                    write_labels(file, table.ids, labels, estimator.strengths_, words=words)
+                from ..io.model_file import save
+
+                save(estimator, aside / "model.npz", **about)
+                summary |= {"folder": str(folder), "seconds": round(elapsed(), 3)}
+                finish(aside, summary)
+    with Placing(folder, done=True):
+        if not quiet:
+            show_notes(summary["messages"])
+        if as_json:
+            show_json(summary)
+        elif not quiet:
+            _show_appended(summary)
+
+
+def _add(estimator: Any, table: Table, model: Path) -> None:
+    """``partial_fit``, whose warnings are of a sketch and not of the samples."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator.partial_fit(table.X)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{table.name} could not be added to {model}: {error}") from error
+
+
+def _appended(estimator: Any, table: Table, model: Path, source: options.Source) -> dict[str, Any]:
+    import shlex
+
+    import numpy as np
+
+    from ..core.version import __version__
+    from .results import MADE_BY
+    from .samples import size_of
+
+    labels, seen = estimator.labels_, estimator.n_samples_seen_
+    sizes = np.bincount(labels[labels >= 0], minlength=estimator.n_clusters_)
+    return {
+        "made_by": MADE_BY,
+        "klsnmf": __version__,
+        "data": table.name,
+        "command": shlex.join(["klsnmf", "cluster", "--append", str(model), str(source.data)]),
+        **size_of(table),
+        "n_samples_seen": int(seen),
+        "n_samples_fitted": len(estimator.fitted_on_),
+        "renewed": estimator._stream.renewed == seen,
+        "n_clusters": int(estimator.n_clusters_),
+        "sizes": sizes.tolist(),
+    }
+
+
+def _show_appended(summary: dict[str, Any]) -> None:
+    show_table(["cluster", "new samples"], list(enumerate(summary["sizes"])))
+    how = "were made again" if summary["renewed"] else "stayed as they were"
+    click.echo(
+        f"{plural(summary['n_samples'], 'new sample')}, {summary['n_samples_seen']} in all. The "
+        f"clusters {how}. Results are in {printable(summary['folder'])}: "
+        f"{', '.join(summary['files'])}"
+    )
+
+
+def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
     """The words of each cluster of texts, as a model has them; None if it has none."""
     words = about.get("words")
     if not isinstance(words, list) or len(words) < k:
@@ -103,7 +201,7 @@ def _are_words(some: Any) -> bool:
     return isinstance(some, list) and all(type(word) is str for word in some)
 
 
-def strangers(strengths: Any) -> list[str]:  # (n,)
+def _strangers(strengths: Any) -> list[str]:  # (n,)
     """A note on samples that the model has nothing to say of."""
     alone, n = int((strengths <= 0).sum()), len(strengths)
     if not alone:
@@ -114,7 +212,7 @@ def strangers(strengths: Any) -> list[str]:  # (n,)
     ]
 
 
-def load_model(model: Path) -> tuple[Any, dict[str, Any]]:
+def _load(model: Path) -> tuple[Any, dict[str, Any]]:
     from ..io.model_file import load
     from .results import require_one_run
 
@@ -134,7 +232,7 @@ def _file_of(model: Path) -> Path:
     return model / "model.npz" if model.is_dir() else model
 
 
-def require_model(model: Path) -> None:
+def _require_model(model: Path) -> None:
     """Refuse a model that is not there, before anything large is imported."""
     file = _file_of(model)
     if file.exists():
@@ -153,7 +251,7 @@ def require_model(model: Path) -> None:
     )
 
 
-def read_like(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
+def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Table:
     """The new samples, with the columns and the shape that the model knows."""
     from ..io import read
     from ..io.table import Choice

@@ -1,4 +1,4 @@
-"""A bounded sample of a stream, uniform among all that has been seen.
+"""A bounded sample of a stream, uniform among all that has been seen; and how large samples are.
 
 Each sample of the stream is given a random key, and those with the smallest keys are kept
 (bottom-k sampling). The key depends on the seed and on the place of a sample in the stream only,
@@ -13,6 +13,22 @@ import numpy as np
 from scipy import sparse
 
 from .types import Array, Labels, Matrix
+
+#: All samples are fitted up to so many, and so many of more.
+ALL = 1_000_000
+PART = 200_000
+
+#: The most samples that are kept of a stream, where fit_on does not say how many.
+SKETCH = 50_000
+
+#: Clusters are renewed when the stream has grown by this factor.
+_GROWTH = 2
+
+#: Or when so many samples of the sketch can be expected to belong to none: three neighbourhoods.
+_ENOUGH = 30
+
+#: Standard deviations by which outliers of a batch may exceed their usual number.
+_USUAL = 2.0
 
 
 @dataclass(frozen=True)
@@ -79,3 +95,36 @@ def keys_of(seed: int, start: int, count: int) -> Array:  # (count,)
     """The keys of the samples of a stream from this place on."""
     generator = np.random.PCG64(seed).advance(start)  # a number needs one step
     return np.random.Generator(generator).random(count)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What ``partial_fit`` knows of the batches before.
+
+    Attributes
+    ----------
+    sketch : of all samples that came
+    renewed : how many there were when clusters were last renewed
+    wide : (m,) how wide the neighbourhoods of the samples of that fit are
+    usual : the share of outliers among them
+    strange : outliers that came since, beyond the usual share
+    """
+
+    sketch: Sketch
+    renewed: int = 0
+    wide: Array | None = None
+    usual: float = 0.0
+    strange: float = 0.0
+
+    def after(self, sketch: Sketch, outliers: int, count: int) -> Stream:
+        """The stream after a batch of so many samples and outliers."""
+        expected = self.usual * count
+        more = outliers - expected - _USUAL * expected**0.5
+        return replace(self, sketch=sketch, strange=max(0.0, self.strange + more))
+
+    @property
+    def due(self) -> bool:
+        """Whether clusters are to be renewed."""
+        sketch = self.sketch
+        kept = self.strange * len(sketch.keys) / sketch.seen
+        return sketch.seen >= _GROWTH * self.renewed or kept >= _ENOUGH

@@ -20,7 +20,7 @@ from .stream import Streamed
 
 
 @dataclass(eq=False, repr=False)
-class KLSNMF(Streamed):
+class KLSNMF(Streamed, KernelClusterer):
     """Kernel nonnegative matrix factorization with local similarity learning (KLS-NMF).
 
     Finds clusters and learns the local similarity between samples together. It minimises

@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..core import sketch
 from ..core.arrays import on_host, slices
 from ..core.types import Array, Labels
 from ..core.work import stage, tell
 from ..kernels.inputs import is_dask_array
 from ..kernels.sources import Source
-
-#: fit_on="auto": all samples up to so many, and so many of more.
-ALL = 1_000_000
-PART = 200_000
 
 #: Samples that are placed together: each cell of the part is then searched for many at once.
 BLOCK = 2**18
@@ -61,7 +58,7 @@ class Part:
                 'fit_on="all".'
             )
         source = Source.of(X)
-        size = int(most) if most != "auto" else PART if source.n > ALL else source.n
+        size = int(most) if most != "auto" else sketch.PART if source.n > sketch.ALL else source.n
         if source.n <= size:
             return None
         rng = check_random_state(estimator.random_state)

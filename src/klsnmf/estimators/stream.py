@@ -8,79 +8,43 @@ of one batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from ..core import memory
 from ..core.arrays import require_host
 from ..core.kmeans import draw_seed
-from ..core.sketch import Sketch
-from ..core.types import Array, Labels, Matrix
+from ..core.sketch import SKETCH, Sketch, Stream
+from ..core.types import Labels, Matrix
 from ..kernels.inputs import here
 from ..kernels.outliers import Neighbourhoods
 from .base import Result
-from .by_kernel import KernelClusterer
 from .notes import OfAPart
 from .part import Part
+from .placing import Placing
 from .validate import as_numbers, fit_method, noted_names
 
-#: The samples of the sketch where fit_on does not say how many.
-SKETCH = 50_000
 
-#: Clusters are renewed when the stream has grown by this factor.
-_GROWTH = 2
-
-#: Or when so many samples of the sketch can be expected to belong to none: three neighbourhoods.
-_ENOUGH = 30
-
-#: Standard deviations by which outliers of a batch may exceed their usual number.
-_USUAL = 2.0
+def _knows_samples(estimator: Any) -> bool:
+    if estimator.kernel == "precomputed":
+        raise AttributeError(
+            'There is no partial_fit with kernel="precomputed": it needs the samples themselves.'
+        )
+    return True
 
 
-@dataclass(frozen=True)
-class Stream:
-    """What ``partial_fit`` knows of the batches before.
-
-    Attributes
-    ----------
-    sketch : of all samples that came
-    renewed : how many there were when clusters were last renewed
-    wide : (m,) how wide the neighbourhoods of the samples of that fit are
-    usual : the share of outliers among them
-    strange : outliers that came since, beyond the usual share
-    """
-
-    sketch: Sketch
-    renewed: int = 0
-    wide: Array | None = None
-    usual: float = 0.0
-    strange: float = 0.0
-
-    def after(self, sketch: Sketch, outliers: int, count: int) -> Stream:
-        """The stream after a batch of so many samples and outliers."""
-        expected = self.usual * count
-        more = outliers - expected - _USUAL * expected**0.5
-        return replace(self, sketch=sketch, strange=max(0.0, self.strange + more))
-
-    @property
-    def due(self) -> bool:
-        """Whether clusters are to be renewed."""
-        sketch = self.sketch
-        kept = self.strange * len(sketch.keys) / sketch.seen
-        return sketch.seen >= _GROWTH * self.renewed or kept >= _ENOUGH
-
-
-class Streamed(KernelClusterer):
-    """Clusterers of very many samples: by a part of them, or batch after batch."""
+class Streamed(Placing):
+    """Very many samples, for a clusterer that fits them: by a part, or batch after batch."""
 
     fit_on: int | str
     kernel: Any
+    n_clusters: int | str
 
     fitted_on_: Labels | None
     _stream: Stream
@@ -88,14 +52,15 @@ class Streamed(KernelClusterer):
     def _results(
         self, estimators: Sequence[Self], X: Any, known: Labels | None = None
     ) -> list[Result]:
-        part = Part.of(self, X)
+        part, clusterer = Part.of(self, X), cast(Any, super())
+        fit: Callable[..., list[Result]] = clusterer._results
         if part is None:
-            results = super()._results(estimators, X, known)
+            results = fit(estimators, X, known)
             return [Result({**one.attributes, "fitted_on_": None}, one.notes) for one in results]
         part.source.require_finite(type(self).__name__)
         if self.verbose:
             print(f"{len(part.rows):,} of {part.source.n:,} samples are fitted, others are placed")
-        results = super()._results(estimators, part.source.take(part.rows))
+        results = fit(estimators, part.source.take(part.rows))
         return [
             one._with_rest(part, result) for one, result in zip(estimators, results, strict=True)
         ]
@@ -112,6 +77,7 @@ class Streamed(KernelClusterer):
         }
         return Result(attributes, (*result.notes, OfAPart(len(part.rows), part.source.n)))
 
+    @available_if(_knows_samples)  # type: ignore[untyped-decorator]
     @fit_method
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Cluster a batch of samples, together with all batches before.
@@ -135,8 +101,6 @@ class Streamed(KernelClusterer):
             of samples of all batches, and ``fitted_on_`` the places in the stream of the samples
             that the clusters were made from.
         """
-        if self.kernel == "precomputed":
-            raise ValueError('partial_fit needs samples: with kernel="precomputed" there are none.')
         require_host(X, "partial_fit", "use fit")
         with memory.explained("partial_fit"):
             self._take(here(X))

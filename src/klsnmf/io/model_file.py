@@ -26,7 +26,7 @@ from ..core.archive import Archive, refused_by
 from ..core.arrays import host_copy
 from ..core.checks import need
 from ..core.files import UnsafeFileError
-from ..core.sketch import Sketch
+from ..core.sketch import Sketch, Stream
 from ..core.version import __version__
 from ..core.writing import write_whole
 from ..estimators.labels import Grouped, Largest
@@ -39,7 +39,6 @@ from ..estimators.notes import (
     NotConverged,
     OfAPart,
 )
-from ..estimators.stream import Stream
 from ..grams.diffused import Diffusion
 from ..grams.sparse import Links
 from ..grams.spectral import SpectralDiffusion

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ..core.arrays import slices
+from ..core.arithmetic import all_distances, centred
+from ..core.arrays import cast, follows_lists, namespace, slices, smallest
 from ..core.types import Array, Matrix
 from ..core.work import allowed_threads, side_by_side
 from .cells import Cells, nearest_centre
-from .search import Rough, block_of
+from .functions import SCALE_NEIGHBOR, Kernel
+from .search import TIE, Rough, block_of
 
 #: Among more samples than these only cells are searched: nobody knows how many new samples come,
 #: and each of them would be compared with all.
@@ -96,3 +100,82 @@ def _each(parts: Sequence[slice] | Sequence[int], of: Callable[..., Found]) -> l
         threads = max(1, min(len(parts), allowed_threads().get("blas", 1)))
         side_by_side(work, [range(t, len(parts), threads) for t in range(threads)])
     return found
+
+
+def near_wanted(n_neighbors: int | None) -> int:
+    """How many of the nearest tell which are kept, and the radius; the first may be y itself."""
+    return 1 + max(SCALE_NEIGHBOR, n_neighbors or 0)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which new samples i keep which samples j of the fit, as lists, with squared distances."""
+
+    i: Array
+    j: Array
+    d2: Array
+
+    def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Matrix:  # (m, n)
+        """k(y, x) where a pair is kept, else zero; radii are q and r."""
+        values = form.pairs(Y, q, self.i, X, r, self.j, self.d2.copy())
+        return sparse.csr_array((values, (self.i, self.j)), shape=(Y.shape[0], X.shape[0]))
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The same as truth values of all pairs, for devices."""
+
+    kept: Array  # (m, n)
+
+    def entries(self, form: Kernel, Y: Matrix, q: Array, X: Matrix, r: Array) -> Array:  # (m, n)
+        values = form.dense(form.ready(Y, X), q, form.ready(X, X), r)
+        return namespace(values).where(self.kept, values, 0)
+
+
+def near(
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array, r: Array
+) -> tuple[Pairs | Mask, Array]:
+    """The pairs that new samples Y keep, and the radius of each y, never zero.
+
+    y keeps its nearest samples, and those that have y within their own reach. A sample at
+    distance zero is taken to be y itself, once.
+    """
+    search = _near_pairs if follows_lists(among.X) else _near_mask
+    kept, radii = search(Y, among, n_neighbors, reach)
+    xp = namespace(r)
+    return kept, cast(xp.where(radii > 0, radii, xp.min(r)), r.dtype)
+
+
+def _near_mask(
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array
+) -> tuple[Mask, Array]:  # (m, n), (m,)
+    """By all distances."""
+    X, xp = among.X, namespace(among.X)
+    d2 = all_distances(centred(Y, X), centred(X, X))
+    m = min(d2.shape[1], near_wanted(n_neighbors))
+    nearest = smallest(d2, m)
+    itself = cast(nearest[:, :1] == 0, xp.int64)
+
+    def last(neighbor: int) -> Array:  # (m, 1)
+        return xp.take_along_axis(nearest, xp.minimum(itself + (neighbor - 1), m - 1), axis=1)
+
+    furthest = last(n_neighbors or SCALE_NEIGHBOR) * (1 + TIE)
+    return Mask((d2 <= reach) | (d2 <= furthest)), xp.sqrt(last(SCALE_NEIGHBOR)[:, 0])
+
+
+def _near_pairs(
+    Y: Matrix, among: Among, n_neighbors: int | None, reach: Array
+) -> tuple[Pairs, Array]:  # (m,)
+    """By lists of the nearest."""
+    i, j, d2 = among.nearest(Y, reach if n_neighbors else None)
+    first = np.searchsorted(i, np.arange(Y.shape[0]))
+    itself = d2[first] == 0
+
+    def last(neighbor: int) -> Array:  # (m,)
+        return np.asarray(d2[first + np.minimum(itself + neighbor, among.wanted) - 1])
+
+    radii = np.sqrt(last(SCALE_NEIGHBOR)).astype(reach.dtype, copy=False)
+    if n_neighbors is None:
+        return Pairs(i[:0], j[:0], d2[:0]), radii
+    within = (d2 <= reach[j]) | (d2 <= (last(n_neighbors) * (1 + TIE))[i])
+    return Pairs(i[within], j[within], d2[within]), radii

@@ -19,9 +19,8 @@ from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
-from .among import Among
+from .among import Among, near, near_wanted
 from .functions import Kernel, KernelFunction, kernel_of
-from .neighbors import near, near_wanted
 
 #: Entries of k(X_new, X) made at once, and rows where only neighbours have entries.
 _CROSS = 2**25

@@ -1,18 +1,36 @@
-"""What a fit on a cluster needs, computed from its size before anything is started."""
+"""What a fit needs, on a cluster or on one machine, computed from its size before it is started."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..core.kmeans import how_many_starts
+from ..core.sketch import ALL, PART
 from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
+from .among import MANY
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE
 
 #: How often an iteration goes through the memory of a factor of every fit, besides its products:
 #: the two rules, how much they change, and the objective.
 PASSES = 70
+
+#: One machine: seconds of one core of an x86-64 server, found by ``benchmarks.large``. For a pair
+#: of samples that are compared and a feature; for a sample, a cluster and a step of what follows
+#: the search; for a sample that is placed, and for one of those that it is compared with and a
+#: feature.
+_PAIR, _VECTOR, _PLACED, _COMPARED = 2.4e-11, 1.0e-5, 3.0e-5, 1.0e-10
+
+#: A sample is compared with all others up to so many, and with this share of more.
+_EXACTLY, _AROUND = 200_000, 0.1
+
+#: Bytes that a process takes before it has samples; for a neighbour of a sample while graphs are
+#: made, as many as they are searched for; and times that samples are held.
+_BEGINS, _LINK, _SEARCHED, _HELD = 2.0e8, 60, 33, 4
+
+#: Samples that are placed together, and bytes for each besides its numbers.
+_BLOCK, _EACH = 2**18, 2500
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,64 @@ class Needs:
             f"{in_bytes(self.traffic)} an iteration; time: {in_time(self.first_seconds)} until K "
             f"is known, {in_time(self.seconds)} an iteration"
         )
+
+
+@dataclass(frozen=True)
+class NeedsHere:
+    """Bytes and seconds on one machine.
+
+    Attributes
+    ----------
+    fitted : samples that are fitted; the others are placed
+    memory : bytes, X not included where it is an array
+    search, fit, placing : seconds for the neighbours, for the rest of the fit, and for placing
+    """
+
+    fitted: int
+    memory: float
+    search: float
+    fit: float
+    placing: float
+
+    @property
+    def seconds(self) -> float:
+        return self.search + self.fit + self.placing
+
+    def __str__(self) -> str:
+        return (
+            f"{self.fitted:,} samples fitted; memory: {in_bytes(self.memory)}; time: "
+            f"{in_time(self.search)} for neighbours, {in_time(self.fit)} for the fit, "
+            f"{in_time(self.placing)} for placing the others"
+        )
+
+
+def needs_here(
+    n: int, p: int, k: int, *, fit_on: int | str = "auto", cores: int = 2, itemsize: int = 4
+) -> NeedsHere:
+    """What a fit with the default kernel needs on one machine.
+
+    Parameters
+    ----------
+    n, p, k : samples, features and clusters
+    fit_on : as the parameter of :class:`klsnmf.KLSNMF`
+    cores : cores of the processor
+    itemsize : bytes of a number: 4 for float32
+    """
+    for name, count in {"n": n, "p": p, "k": k, "cores": cores, "itemsize": itemsize}.items():
+        if count < 1:
+            raise ValueError(f"{name}={count!r} must be 1 or more.")
+    by_rule = PART if n > ALL else n
+    m = min(n, by_rule if fit_on == "auto" else n if fit_on == "all" else int(fit_on))
+    around = m if m <= _EXACTLY else _AROUND * m
+    among = m if m <= MANY else _AROUND * m
+    search = _PAIR * m * around * p / cores
+    placing = (_PLACED + _COMPARED * among * p) * n / cores if m < n else 0.0
+    samples = _HELD * float(m) * p * itemsize
+    graphs = float(m) * _SEARCHED * _LINK
+    vectors = bytes_needed(m, k, itemsize)
+    placed = min(n, _BLOCK) * (_EACH + 4.0 * p * itemsize) + 12.0 * n if m < n else 0.0
+    memory = _BEGINS + samples + max(graphs + vectors, placed + vectors / 2)
+    return NeedsHere(m, memory, search, _VECTOR * m * k / cores, placing)
 
 
 def in_bytes(count: float) -> str:
