@@ -165,7 +165,7 @@ def measured(data: str, n: int, tool: str, folder: Path) -> Row:
     row |= {name: f"{stages[name]:.1f}" for name in STAGES if name in stages}
     if tool in ("KLSNMF", "part"):
         guess = needs_here(n, FEATURES, k, fit_on=part)
-        row["predicted_seconds"] = f"{guess.seconds:.1f}"
+        row["predicted_seconds"] = f"{guess.seconds:.2f}"
         row["predicted_megabytes"] = f"{guess.memory / 1e6:.0f}"
     return {name: str(value) for name, value in row.items()}
 

@@ -1358,6 +1358,60 @@ FAULTS = [
         "ids=Counted(len(kept)),",
         "test_rows_that_are_left_out_keep_their_numbers_and_are_told",
     ),
+    Fault(
+        "sketch: every batch gets the keys of the first",
+        "np.random.PCG64(seed).advance(start)",
+        "np.random.PCG64(seed).advance(0)",
+        "test_the_sketch_is_that_of_one_sample_after_the_other",
+    ),
+    Fault(
+        "sketch: of a part that goes on, more is kept than there was",
+        "size = min(size, X.shape[0])",
+        "size = size",
+        "test_every_sample_has_the_same_chance",
+    ),
+    Fault(
+        "part: samples of the fit have the strengths of new ones",
+        "labels[self.rows], strengths[self.rows] = fitted.labels_, fitted.strengths_",
+        "labels[self.rows] = fitted.labels_",
+        "test_the_rest_is_placed_as_predict_places_it",
+    ),
+    Fault(
+        "stream: samples that fit no cluster renew nothing",
+        "sketch.seen >= _GROWTH * self.renewed or kept >= _ENOUGH",
+        "sketch.seen >= _GROWTH * self.renewed",
+        "test_a_cluster_that_was_not_there_renews_the_others",
+    ),
+    Fault(
+        "stream: clusters get the numbers of those that they share least with",
+        "linear_sum_assignment(shared, maximize=True)",
+        "linear_sum_assignment(shared)",
+        "test_numbers_are_kept or test_batches_come_to_the_clusters_of_one_fit",
+    ),
+    Fault(
+        "stream: a fit leaves the stream before it",
+        'if not name.endswith("_") and name not in _OF_A_FIT',
+        'if not name.endswith("_")',
+        "test_a_stream_goes_on_from_a_fit",
+    ),
+    Fault(
+        "sources: a file may change while it is read",
+        "same = changed(self.path) == self.state",
+        "same = True",
+        "test_a_file_that_changes_while_it_is_read",
+    ),
+    Fault(
+        "sources: the row of a gap is counted in its block",
+        "row {some.start + int(row)}",
+        "row {int(row)}",
+        "test_a_gap_in_a_late_block_is_named_before_the_fit",
+    ),
+    Fault(
+        "among: new samples of later parts are taken for those of the first",
+        "return i + some.start, j, d2",
+        "return i, j, d2",
+        "test_an_exact_search_finds_the_nearest_and_those_that_reach",
+    ),
 ]
 
 

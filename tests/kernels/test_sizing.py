@@ -9,7 +9,7 @@ from klsnmf.grams import distributed
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.spectral import how_many_vectors
 from klsnmf.kernels.plan import make_plan
-from klsnmf.kernels.sizing import PASSES, needs
+from klsnmf.kernels.sizing import PASSES, needs, needs_here
 
 
 def test_memory_is_that_of_the_arrays(monkeypatch):
@@ -111,3 +111,25 @@ def test_nothing_is_no_size(wrong):
 def test_a_size_in_words():
     assert "2.1 GB a worker" in str(needs(10**7, 50, 10))
     assert "none an iteration" in str(needs(10**7, 50, 10))
+
+
+def test_one_machine_fits_a_part_of_many():
+    few, many = (needs_here(n, 50, 20) for n in (10**6, 10**7))
+    assert (few.fitted, few.placing) == (10**6, 0)
+    assert many.fitted == 200_000
+    assert many.placing > 0
+    assert many.memory < 10**7 * 50 * 4  # the file is not held
+    assert needs_here(10**7, 50, 20, fit_on="all").fitted == 10**7
+    assert needs_here(10**7, 50, 20, fit_on=5000).fitted == 5000
+    assert needs_here(100, 50, 20, fit_on=5000).fitted == 100
+
+
+def test_one_machine_in_words_and_shares():
+    one, two = (needs_here(10**7, 50, 20, cores=cores) for cores in (1, 2))
+    assert one.seconds == pytest.approx(2 * two.seconds)
+    assert two.seconds == two.search + two.fit + two.placing
+    more = needs_here(2 * 10**7, 50, 20)
+    assert more.placing == pytest.approx(2 * two.placing)
+    assert "200,000 samples fitted" in str(two)
+    with pytest.raises(ValueError, match="must be 1 or more"):
+        needs_here(0, 50, 20)

@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..core import sketch
-
 #: Seconds of work done that tell how fast the machine is; before them no time is told.
 _BASIS = 0.5
 
@@ -61,6 +59,8 @@ def parts_of_clustering(method: str, n: int, width: float, k: int | str) -> list
     The numbers are seconds of one core, found with 300 to 20,000 samples; their ratios are what
     counts. Of other methods than the default the time depends on how soon they converge.
     """
+    from ..core import sketch  # which needs numpy
+
     clusters, placed = _AUTO if k == "auto" else int(k), 0
     if method == "kls-nmf" and n > sketch.ALL:
         n, placed = sketch.PART, n

@@ -4,7 +4,7 @@ The part is drawn uniformly: every sample is in it with the same chance. Cluster
 gaps between them then have the same shares in it as among all samples, and radii and sizes mean
 what they mean in a fit of all. A draw that prefers sparse regions, to keep small clusters, would
 prefer outliers above all. Of 200,000 samples drawn from ten million, a cluster of 2,500 has 50:
-enough for a graph of 10 neighbours, and fewer than 20 in one draw of a million.
+enough for a graph of 10 neighbours. In one of two million draws it has fewer than 20.
 """
 
 from __future__ import annotations
