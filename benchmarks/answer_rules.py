@@ -124,18 +124,11 @@ class Rules:
             return even if self.sizes == "even" else free[0]
         if not self.rule.is_clear(free[0].alone):
             return even
-        judged = [(each.judged, each) for each in free]
-        if not self.second_judge:
-            judged = [(free[0].alone, free[0])]
-        better = [
-            (evidence.ratio, each) for evidence, each in judged if self._prefers(evidence, few)
-        ]
-        return min(better, key=lambda one: one[0])[1] if better else even
-
-    def _prefers(self, evidence: Evidence, few: int) -> bool:
+        judged = [each.judged for each in free] if self.second_judge else [free[0].alone]
         if not self.tells:
-            evidence = replace(evidence, tells=1.0)
-        return self.rule.prefers(evidence, few if self.smallest else -1)
+            judged = [replace(evidence, tells=1.0) for evidence in judged]
+        best = self.rule.best(judged, few if self.smallest else -1)
+        return even if best is None else free[best]
 
     def _thin(self, answer: Candidate, thin: Sequence[Candidate], case: Case) -> Candidate:
         asked = [each for each in thin if each.pieces <= case.k or not self.joined]

@@ -1,5 +1,7 @@
 """The rules by which an answer is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,14 @@ def test_a_free_answer_must_lose_much_less_tell_as_much_and_have_no_specks():
     assert not RULE.prefers(Evidence(**good | {"tells": -0.1}), 10)
     assert RULE.prefers(Evidence(**good | {"tells": -0.1, "lost": 0.01}), 10)
     assert not RULE.prefers(Evidence(**good | {"smallest": 10}), 10)
+
+
+def test_of_free_answers_one_with_fewer_neighbours_must_lose_an_eighth_less():
+    few, many = (Evidence(ratio=ratio, lost=0.2, tells=0.1, smallest=20) for ratio in (0.4, 0.44))
+    assert RULE.best([few, many], 10) == 1
+    assert RULE.best([replace(few, ratio=0.38), many], 10) == 0
+    assert RULE.best([few, replace(many, ratio=0.7)], 10) == 0
+    assert RULE.best([replace(few, ratio=0.7), replace(many, smallest=10)], 10) is None
 
 
 def test_fewer_neighbours_must_lose_less_and_pieces_are_left_alone():

@@ -76,7 +76,8 @@ class Rule:
     ----------
     clear : a free answer loses less than this share of what the even one loses. Free answers that
         were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
-    less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
+    less : an answer with fewer neighbours loses less than this share of what the other loses; 0.8
+        to 0.95 decide alike
     separate : clusters that lose less than this are pieces of the graph
     nothing : clusters that lose more than this say nothing. Of texts, which are noisy too, up to
         0.78 is lost, of DNA sequences 0.97
@@ -95,6 +96,18 @@ class Rule:
         """Whether a free answer is better than the even one, by all judges."""
         tells = free.tells > 0 or free.lost < self.separate
         return free.smallest > smallest and self.is_clear(free) and tells
+
+    def best(self, free: Sequence[Evidence], smallest: int) -> int | None:
+        """Which free answer is taken, if any; they are in the order of their neighbours.
+
+        The fewer neighbours there are, the more chance decides where a cluster ends. So an answer
+        with fewer of them must lose an eighth less.
+        """
+        best, least = None, np.inf
+        for place, one in reversed(list(enumerate(free))):
+            if one.ratio < self.less * least and self.prefers(one, smallest):
+                best, least = place, one.ratio
+        return best
 
     def is_thin(self, lost: float, usual: float) -> bool:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
@@ -235,13 +248,10 @@ def _even_or_free(
 ) -> Answer:
     """The even answer, or the free answer of a judge that all of them find clearly better."""
     walks = [judge.walk for judge in judges]
-    others = [judge.answer([free.labels], even=False) for judge in judges[1:]]
-    best, least = even, np.inf
-    for each in (free, *others):
-        evidence = weighed(walks, each, even)
-        if evidence.ratio < least and rule.prefers(evidence, smallest):
-            best, least = each, evidence.ratio
-    return replace(best, q=judges[0].graph.q, lost=walks[0].lost(best.labels))
+    found = [free, *(judge.answer([free.labels], even=False) for judge in judges[1:])]
+    best = rule.best([weighed(walks, each, even) for each in found], smallest)
+    answer = even if best is None else found[best]
+    return replace(answer, q=judges[0].graph.q, lost=walks[0].lost(answer.labels))
 
 
 def weighed(walks: Sequence[Walk], free: Answer, even: Answer) -> Evidence:
