@@ -21,7 +21,7 @@ SCORES = ("accuracy", "nmi", "ari")
 #: the usual graph alone.
 OF_CASE = ["set", "group", "seed", "n", "k", "share"]
 OF_CANDIDATE = ["graphs", "q", "sizes", "known", "pieces", "lost", "lost_usual", "smallest"]
-OF_EVIDENCE = ["ratio", "loses", "tells"]
+OF_EVIDENCE = ["ratio", "kept", "tells"]
 COLUMNS = [
     *OF_CASE,
     *OF_CANDIDATE,
@@ -173,7 +173,7 @@ def as_row(case: Case, candidate: Candidate, version: str) -> list[str]:
 def _evidence_cells(evidence: Evidence | None) -> list[str]:
     if evidence is None:
         return [""] * len(OF_EVIDENCE)
-    return [f"{value:.6g}" for value in (evidence.ratio, evidence.lost, evidence.tells)]
+    return [f"{value:.6g}" for value in (evidence.ratio, evidence.kept, evidence.tells)]
 
 
 def cases_of(rows: Iterable[Row]) -> list[Case]:
