@@ -10,20 +10,17 @@ from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
 from .among import MANY
 from .neighbors import SURPLUS
-from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE
+from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE, choose_search
 
 #: How often an iteration goes through the memory of a factor of every fit, besides its products:
 #: the two rules, how much they change, and the objective.
 PASSES = 70
 
-#: One machine: seconds of one core of an x86-64 server, found by ``benchmarks.large``. For a pair
-#: of samples that are compared and a feature; for a sample, a cluster and a step of what follows
-#: the search; for a sample that is placed, and for one of those that it is compared with and a
-#: feature.
-_PAIR, _VECTOR, _PLACED, _COMPARED = 2.4e-11, 1.0e-5, 3.0e-5, 1.0e-10
-
-#: A sample is compared with all others up to so many, and with this share of more.
-_EXACTLY, _AROUND = 200_000, 0.1
+#: One machine: seconds of one core of an x86-64 server, found by ``benchmarks.speed`` and
+#: ``benchmarks.large``. For a pair of samples that are compared and a feature; for a sample and a
+#: cluster, of what follows the search; for a new sample that is placed; and for one of those that
+#: it is compared with and a feature.
+_PAIR, _FITTED, _PLACED, _COMPARED = 7.5e-11, 1.0e-5, 4.0e-5, 1.5e-10
 
 #: Bytes that a process takes before it has samples; for a neighbour of a sample while graphs are
 #: made, as many as they are searched for; and times that samples are held.
@@ -110,16 +107,21 @@ def needs_here(
             raise ValueError(f"{name}={count!r} must be 1 or more.")
     by_rule = PART if n > ALL else n
     m = min(n, by_rule if fit_on == "auto" else n if fit_on == "all" else int(fit_on))
-    around = m if m <= _EXACTLY else _AROUND * m
-    among = m if m <= MANY else _AROUND * m
-    search = _PAIR * m * around * p / cores
-    placing = (_PLACED + _COMPARED * among * p) * n / cores if m < n else 0.0
+    searched = _around(m) if choose_search((m, p), "auto")[0] else m
+    search = _PAIR * m * searched * p / cores
+    compared = _around(m) if m > MANY else m
+    placing = (_PLACED + _COMPARED * compared * p) * n / cores if m < n else 0.0
     samples = _HELD * float(m) * p * itemsize
     graphs = float(m) * _SEARCHED * _LINK
     vectors = bytes_needed(m, k, itemsize)
     placed = min(n, _BLOCK) * (_EACH + 4.0 * p * itemsize) + 12.0 * n if m < n else 0.0
     memory = _BEGINS + samples + max(graphs + vectors, placed + vectors / 2)
-    return NeedsHere(m, memory, search, _VECTOR * m * k / cores, placing)
+    return NeedsHere(m, memory, search, _FITTED * m * k / cores, placing)
+
+
+def _around(m: int) -> float:
+    """Samples in the cells that are searched around one, of m: 12 % of 20,000, 5 % of 200,000."""
+    return min(float(m), 4 * float(m) ** 0.65)
 
 
 def in_bytes(count: float) -> str:
@@ -135,7 +137,7 @@ def in_time(seconds: float) -> str:
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}"
-    return f"{seconds:.2g} s"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 def needs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ class Source:
     """Samples in memory: an array, a sparse matrix, or a data frame."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X.tocsr() if sparse.issparse(X) else X
-        self.n = int(_num_samples(X))
+        self.given, self.n = X, int(_num_samples(X))
+
+    @cached_property
+    def X(self) -> Any:
+        return self.given.tocsr() if sparse.issparse(self.given) else self.given
 
     @staticmethod
     def of(X: Any) -> Source:
