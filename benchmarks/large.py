@@ -2,7 +2,7 @@
 
     python -m benchmarks.large run --n 100000 1000000 10000000    what is missing
     python -m benchmarks.large run --n 1000000 --data curves --tools KLSNMF
-    python -m benchmarks.large tables                             docs/results/large.md
+    python -m benchmarks.large tables      predictions made anew, and docs/results/large.md
 
 Samples are made in blocks and written to a .npy file in ``--folder``, from which all tools read
 them. ``clusters``: twenty Gaussian clusters that touch, the largest twenty times the smallest, with
@@ -163,11 +163,17 @@ def measured(data: str, n: int, tool: str, folder: Path) -> Row:
     row |= {"megabytes": f"{peak:.0f}"}
     row |= {"accuracy": f"{100 * accuracy(y, labels):.2f}", "nmi": f"{100 * nmi(y, labels):.2f}"}
     row |= {name: f"{stages[name]:.1f}" for name in STAGES if name in stages}
-    if tool in ("KLSNMF", "part"):
-        guess = needs_here(n, FEATURES, k, fit_on=part)
-        row["predicted_seconds"] = f"{guess.seconds:.2f}"
-        row["predicted_megabytes"] = f"{guess.memory / 1e6:.0f}"
-    return {name: str(value) for name, value in row.items()}
+    found = {name: str(value) for name, value in row.items()}
+    return found | predicted(found)
+
+
+def predicted(row: Row) -> Row:
+    """What the formulas of today say of a row."""
+    if row["tool"] not in ("KLSNMF", "part"):
+        return {}
+    guess = needs_here(int(row["n"]), int(row["p"]), int(row["k"]), fit_on=int(row["fitted"]))
+    seconds, megabytes = f"{guess.seconds:.2f}", f"{guess.memory / 1e6:.0f}"
+    return dict(zip(PREDICTED, (seconds, megabytes), strict=True))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -188,7 +194,10 @@ def run(options: argparse.Namespace) -> None:
 
 def add(file: Path, row: Row) -> None:
     """Store a row; the file is never half written."""
-    rows = [*read_file(file), row]
+    write(file, [*read_file(file), row])
+
+
+def write(file: Path, rows: list[Row]) -> None:
     rows.sort(key=lambda one: (one["data"], int(one["n"]), one["tool"]))
     text = as_csv(COLUMNS, [[one.get(name, "") for name in COLUMNS] for one in rows])
     write_whole(file, text.encode())
@@ -202,29 +211,36 @@ NAMES = {
 }
 
 
+HEAD = ("samples", "tool", "fitted", "accuracy", "NMI", "seconds", "half of CPU seconds")
+HEAD += ("predicted", "GB", "predicted GB")
+
+
 def page(rows: list[Row]) -> str:
     """The tables of the documentation."""
     lines = []
     for data in DATA:
-        mine = [row for row in rows if row["data"] == data]
-        if not mine:
-            continue
-        lines += [f"## {data.capitalize()}", ""]
-        lines += [
-            "| samples | tool | fitted | accuracy | NMI | seconds | predicted | GB | predicted |"
-        ]
-        lines += ["|---|---|---|---|---|---|---|---|---|"]
-        for row in mine:
-            guess = row["predicted_seconds"], row["predicted_megabytes"]
-            told = [f"{float(each):,.0f}" if each else "" for each in guess[:1]]
-            told += [f"{float(each) / 1e3:.1f}" if each else "" for each in guess[1:]]
-            cells = [f"{int(row['n']):,}", NAMES[row["tool"]], f"{int(row['fitted']):,}"]
-            cells += [f"{float(row['accuracy']):.1f}", f"{float(row['nmi']):.1f}"]
-            cells += [f"{float(row['seconds']):,.0f}", told[0]]
-            cells += [f"{float(row['megabytes']) / 1e3:.1f}", told[1]]
-            lines.append(f"| {' | '.join(cells)} |")
-        lines.append("")
+        mine = [cells(row) for row in rows if row["data"] == data]
+        if mine:
+            table = [HEAD, ("---",) * len(HEAD), *mine]
+            lines += [
+                f"## {data.capitalize()}",
+                "",
+                *(f"| {' | '.join(row)} |" for row in table),
+                "",
+            ]
     return "\n".join(lines)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    def told(name: str, form: str = ",.0f", unit: float = 1) -> str:
+        return format(float(row[name]) / unit, form) if row[name] else ""
+
+    return (
+        *(told("n"), NAMES[row["tool"]], told("fitted"), told("accuracy", ".1f")),
+        *(told("nmi", ".1f"), told("seconds"), told("cpu_seconds", unit=2)),
+        *(told("predicted_seconds"), told("megabytes", ".1f", 1e3)),
+        told("predicted_megabytes", ".1f", 1e3),
+    )
 
 
 def main() -> None:
@@ -239,6 +255,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, default=ROWS)
     options = parser.parse_args()
     if options.what == "tables":
+        write(options.rows, [row | predicted(row) for row in read_file(options.rows)])
         PAGE.write_text(wrapped(page(read_file(options.rows))), encoding="utf-8")
     elif options.what == "one":
         (n,), (data,), (tool,) = options.n, options.data, options.tools

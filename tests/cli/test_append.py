@@ -56,6 +56,16 @@ def test_the_new_model_goes_on(files):
     assert load("b/model.npz")[0].n_samples_seen_ == 220
 
 
+def test_few_samples_leave_the_clusters_as_they_were(files):
+    X, y = files
+    write_csv("few.csv", X[60:70], name=names(10))
+    for place, (model, seen) in enumerate([("old-clusters", 70), ("few-0", 80), ("few-1", 90)]):
+        out, _ = run("cluster", "--append", model, "few.csv", "--out", f"few-{place}")
+        assert f"{seen} in all. The clusters stayed as they were." in " ".join(out.split())
+        found = np.concatenate([labels_of("old-clusters"), labels_of(f"few-{place}")])
+        assert accuracy(y[:70], found) == 1
+
+
 def test_other_columns_are_refused_and_nothing_is_written(files):
     X, _ = files
     write_csv("bad.csv", X[:10, :5], name=names(10))

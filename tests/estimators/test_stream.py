@@ -129,6 +129,16 @@ def test_a_stream_goes_on_from_a_fit():
     assert not hasattr(model, "_stream")
 
 
+def test_a_stream_from_a_fit_of_all_can_be_saved_at_once(tmp_path):
+    X, _ = blobs(330, 3, 6, 0)
+    model = KLSNMF(3, random_state=0).fit(X[:300]).partial_fit(X[300:])
+    assert model._stream.renewed == 300  # nothing is renewed
+    np.testing.assert_array_equal(model.fitted_on_, np.arange(300))
+    save(model, tmp_path / "m.npz")
+    back, _ = load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
 def test_a_number_that_is_found_may_change():
     X, y = blobs(600, 5, 10, 0)
     model = KLSNMF("auto", random_state=0, fit_on=300)

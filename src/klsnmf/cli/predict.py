@@ -118,11 +118,9 @@ def append(
         )
         display.title(f"Adding the samples of {source.data}")
         with result_folder(folder) as aside:
-            known = getattr(estimator, "_stream", None)
             _add(estimator, table, model)
-            renewed = known is None or estimator._stream.renewed > known.renewed
-            about |= {"words": None} if renewed else {}
             summary = _appended(estimator, table, model, source)
+            about |= {"words": None} if summary["renewed"] else {}  # of clusters that were
             summary["messages"] = [*table.messages, *_strangers(estimator.strengths_)]
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:

@@ -18,6 +18,10 @@ from .types import Array, Labels, Matrix
 ALL = 1_000_000
 PART = 200_000
 
+#: For new samples only cells are searched among more samples than these: nobody knows how many new
+#: ones come, and each of them would be compared with all.
+MANY = 30_000
+
 #: The most samples that are kept of a stream, where fit_on does not say how many.
 SKETCH = 50_000
 

@@ -125,6 +125,8 @@ class Streamed(Placing):
         if stream.wide is None or stream.due:
             stream = model._renew(sketch)
         labels, strengths = model._placed(batch)
+        if getattr(model, "fitted_on_", None) is None:  # a fit of all that came before
+            model.fitted_on_ = np.arange(len(model.W_))
         model.__dict__ |= {
             **names,
             **{"labels_": labels, "strengths_": strengths, "_clusters": model._clusters_of_fit},

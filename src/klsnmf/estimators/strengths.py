@@ -13,15 +13,18 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..core.arithmetic import nearness
 from ..core.arrays import host_copy, slices, to_host
+from ..core.sketch import MANY
 from ..core.types import Array, Labels, Matrix
-from ..core.work import steps
+from ..core.work import tell
 from .labels import strength
 
 #: How many neighbours have a vote.
 NEIGHBORS = 10
 
-#: Rows that are scored together.
+#: Rows that are scored together; and more of them among more samples of a fit than these, of which
+#: cells are searched: each cell is then made ready once for all of them.
 _ROWS = 1000
+_MORE_ROWS = 2**17
 
 
 def strengths(estimator: Any, X: Matrix) -> Array:  # (n, p) -> (n,)
@@ -51,10 +54,12 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
 
 def _scores(estimator: Any, X: Matrix) -> Array:  # (m, k)
     """Some rows at a time."""
-    parts = list(slices(X.shape[0], _ROWS)) or [slice(0)]
-    return np.concatenate(
-        [_scores_of(estimator, X[rows]) for rows in steps(parts, "thousands of samples")]
-    )
+    many = len(getattr(estimator, "W_", ())) > MANY
+    found, n = [], X.shape[0]
+    for rows in slices(n, _MORE_ROWS if many else _ROWS) if n else [slice(0)]:
+        found.append(_scores_of(estimator, X[rows]))
+        tell("thousands of samples", -(-(rows.stop or 0) // 1000), -(-n // 1000))
+    return np.concatenate(found)
 
 
 def _scores_of(estimator: Any, X: Matrix) -> Array:  # (m, k)

@@ -12,15 +12,12 @@ from scipy import sparse
 
 from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest
+from ..core.sketch import MANY
 from ..core.types import Array, Matrix
 from ..core.work import allowed_threads, side_by_side
 from .cells import Cells, nearest_centre
 from .functions import SCALE_NEIGHBOR, Kernel
 from .search import TIE, Rough, block_of
-
-#: Among more samples than these only cells are searched: nobody knows how many new samples come,
-#: and each of them would be compared with all.
-MANY = 30_000
 
 #: Rough distances of an exact search that are held at once, for each thread.
 _BLOCK = 2**22

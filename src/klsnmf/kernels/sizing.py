@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.kmeans import how_many_starts
-from ..core.sketch import ALL, PART
+from ..core.sketch import ALL, MANY, PART
 from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
-from .among import MANY
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE, choose_search
 
@@ -24,7 +23,7 @@ _PAIR, _FITTED, _PLACED, _COMPARED = 7.5e-11, 1.0e-5, 4.0e-5, 1.5e-10
 
 #: Bytes that a process takes before it has samples; for a neighbour of a sample while graphs are
 #: made, as many as they are searched for; and times that samples are held.
-_BEGINS, _LINK, _SEARCHED, _HELD = 2.0e8, 60, 33, 4
+_BEGINS, _LINK, _SEARCHED, _HELD = 2.3e8, 110, 33, 4
 
 #: Samples that are placed together, and bytes for each besides its numbers.
 _BLOCK, _EACH = 2**18, 2500
