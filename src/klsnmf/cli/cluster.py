@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from .fits import Fitted
 
 
-#: What may be said beside --append; all else was decided when the model was made.
-_BESIDE_APPEND = (
-    *("append", "data", "columns", "id_column", "skip_broken", "sheets", "text_column"),
-    *("out", "force", "quiet", "as_json"),
-)
-
-
 class ReportError(RuntimeError):
     """A report that could not be made, though the other results could."""
 
@@ -103,12 +96,7 @@ def _option(name: str, value: object) -> list[str]:
     is_flag=True,
     help="Write the table of DATA too, with the cluster beside each row.",
 )
-@click.option(
-    "--append",
-    type=options.PATH,
-    metavar="MODEL",
-    help="Add the samples of DATA to the clusters of an earlier result: its model.npz or folder.",
-)
+@options.append
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0)
 @click.option(
     "--out",
@@ -164,10 +152,9 @@ def cluster(
 
     folder = out or _default_folder(source)
     if append is not None:
-        _require_alone(ctx)
-        given = {"model": append, "source": source, "folder": folder, "force": force}
-        whole: Any = ctx.find_root().command
-        return ctx.invoke(whole.commands["append"], **given, quiet=quiet, as_json=as_json)
+        options.require_alone(ctx)
+        ctx.meta[options.APPEND](append, source, folder, force=force, quiet=quiet, as_json=as_json)
+        return
     asked = _Asked(source, k, method, seed, max_iter, folder, levels, join)
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
@@ -221,17 +208,6 @@ def cluster(
             _show(summary, table)
     if failure:
         raise failure
-
-
-def _require_alone(ctx: click.Context) -> None:
-    """Refuse options that --append can do nothing with."""
-    given = click.core.ParameterSource.COMMANDLINE
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        if name not in _BESIDE_APPEND and ctx.get_parameter_source(name) is given:
-            raise click.UsageError(
-                f"Leave out {parameter.opts[0]}: with --append, the model has decided that."
-            )
 
 
 def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:

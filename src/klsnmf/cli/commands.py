@@ -21,6 +21,7 @@ from .cluster import cluster
 from .compare import compare
 from .compare_runs import compare_runs
 from .data import data
+from .options import APPEND
 from .output import printable
 from .predict import append, predict
 from .reproduce import reproduce
@@ -111,10 +112,12 @@ def _add_debug(command: click.Command) -> None:
 @click.group(cls=_ShortErrors, context_settings=_SETTINGS)
 @click.version_option(__version__)
 @click.option("--debug", is_flag=True, help=_SHOW_TRACEBACK)
-def klsnmf(debug: bool) -> None:
+@click.pass_context
+def klsnmf(ctx: click.Context, debug: bool) -> None:
     """Clustering by nonnegative matrix factorization with local similarity learning."""
+    ctx.meta[APPEND] = append  # an option of cluster that works with models, as predict does
 
 
-for command in (cluster, append, predict, compare, compare_runs, reproduce, data):
+for command in (cluster, predict, compare, compare_runs, reproduce, data):
     klsnmf.add_command(command)
     _add_debug(command)

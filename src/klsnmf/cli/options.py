@@ -113,6 +113,33 @@ text_column = click.option(
 )
 
 
+#: Where a context of click has the function that does what --append asks for.
+APPEND = "klsnmf.cli.append"
+
+#: What may be said beside --append; all else was decided when the model was made.
+_BESIDE_APPEND = (
+    *("append", "data", "columns", "id_column", "skip_broken", "sheets", "text_column"),
+    *("out", "force", "quiet", "as_json"),
+)
+append = click.option(
+    "--append",
+    type=options.PATH,
+    metavar="MODEL",
+    help="Add the samples of DATA to the clusters of an earlier result: its model.npz or folder.",
+)
+
+
+def require_alone(ctx: click.Context) -> None:
+    """Refuse options that --append can do nothing with."""
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name not in _BESIDE_APPEND and ctx.get_parameter_source(name) is given:
+            raise click.UsageError(
+                f"Leave out {parameter.opts[0]}: with --append, the model has decided that."
+            )
+
+
 def quiet(text: str) -> Callable[..., Any]:
     """--quiet, with what it does in this command."""
     return click.option("--quiet", "-q", is_flag=True, help=text)

@@ -89,11 +89,10 @@ def predict(
         click.echo(f"{plural(len(table.ids), 'sample')} written to {printable(str(out))}")
 
 
-@click.command(hidden=True)
 def append(
     model: Path, source: options.Source, folder: Path, force: bool, quiet: bool, as_json: bool
 ) -> None:
-    """Add samples to a model: what klsnmf cluster --append MODEL does."""
+    """``klsnmf cluster --append MODEL``: place samples, renew clusters, write the new model."""
     from .results import Placing, explained, finish, require_free, result_folder, write_labels
     from .working import elapsed, working
 
