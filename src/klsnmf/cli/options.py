@@ -123,7 +123,7 @@ _BESIDE_APPEND = (
 )
 append = click.option(
     "--append",
-    type=options.PATH,
+    type=PATH,
     metavar="MODEL",
     help="Add the samples of DATA to the clusters of an earlier result: its model.npz or folder.",
 )

@@ -57,12 +57,14 @@ class _Announcer:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage != self.stage:
+        if stage != self.stage or done < self.first:
             self.stage, self.begun, self.first = stage, now, done
         if not stage.endswith("iterations") and now - self.last >= SECONDS:
-            since = done - self.first
-            left = f", at most {(now - self.begun) * (total - done) / since:.0f} s left"
-            print(f"{stage}: {done:,} of at most {total:,}{left if since else ''}")
+            told = f"{stage}: {done:,} of at most {total:,}"
+            if done > self.first:
+                left = (now - self.begun) * (total - done) / (done - self.first)
+                told += f", at most {left:.0f} s left"
+            print(told)
             self.last = now
 
 
