@@ -18,7 +18,10 @@ SMALLER_KERNEL = (
     'Set n_neighbors for a sparse kernel, or gram="tiled", gram="low-rank" or max_memory where '
     "there are such parameters, or fit a part of the rows."
 )
-LESS = "Lower n_init, give X in single precision (float32), or fit a part of the rows."
+LESS = (
+    "Lower n_init, give X in single precision (float32), or fit a part of the rows, with "
+    "fit_on=100000 where there is such a parameter."
+)
 
 
 class NotEnoughMemory(MemoryError):  # noqa: N818
