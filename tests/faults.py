@@ -1374,7 +1374,7 @@ FAULTS = [
         "part: samples of the fit have the strengths of new ones",
         "labels[self.rows], strengths[self.rows] = fitted.labels_, fitted.strengths_",
         "labels[self.rows] = fitted.labels_",
-        "test_the_rest_is_placed_as_predict_places_it",
+        "test_samples_of_the_fit_keep_what_the_fit_says_of_them",
     ),
     Fault(
         "stream: samples that fit no cluster renew nothing",

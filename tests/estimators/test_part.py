@@ -53,6 +53,18 @@ def test_the_rest_is_placed_as_predict_places_it(seed, outliers, storage):
     assert alone.fitted_on_ is None
 
 
+def test_samples_of_the_fit_keep_what_the_fit_says_of_them():
+    """Where clusters touch, it is not quite what is said of new samples."""
+    rng = np.random.default_rng(0)
+    touching = rng.normal(size=(300, 2)) + 2 * np.eye(3, 2)[rng.integers(3, size=300)]
+    found = KLSNMF(3, random_state=0, fit_on=150).fit(touching)
+    rows = found.fitted_on_
+    alone = KLSNMF(3, random_state=0).fit(touching[rows])
+    np.testing.assert_array_equal(found.labels_[rows], alone.labels_)
+    np.testing.assert_array_equal(found.strengths_[rows], alone.strengths_)
+    assert (alone._placed(touching[rows])[1] != alone.strengths_).any()
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
 def test_a_file_is_fitted_like_its_array(tmp_path, order, dtype):
