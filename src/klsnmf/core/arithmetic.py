@@ -326,11 +326,3 @@ def canonical(X: Matrix) -> sparse.csr_array:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """X with indices of 32 bits, which k-means insists on, if they suffice."""
-    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

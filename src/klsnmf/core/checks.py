@@ -139,3 +139,11 @@ def _within(indices: NDArray[Any], most: int, what: str) -> NDArray[Any]:
     """Indices from 0 to most, as numbers of 32 bits if these suffice, else of 64."""
     array(indices, what, "iu", least=0, most=most)
     return indices.astype(np.int32 if most < 2**31 else np.int64, copy=False)
+
+
+def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
+    """X with indices of 32 bits, which k-means insists on, if they suffice."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

@@ -18,13 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.arithmetic import (
-    canonical,
-    in_units,
-    largest_entry,
-    unit_columns,
-    with_short_indices,
-)
+from ..core.arithmetic import canonical, in_units, largest_entry, unit_columns
+from ..core.checks import with_short_indices
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps

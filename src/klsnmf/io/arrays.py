@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core import checks, files
-from ..core.arithmetic import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market
@@ -81,7 +80,7 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
     name = _samples(path, arrays, choice)
     X = numbers(arrays[name], f"{path}, {name}")
     if sparse.issparse(X):
-        X = with_short_indices(sparse.csr_array(X))
+        X = checks.with_short_indices(sparse.csr_array(X))
     if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
         raise InputError(
             f"{path}, {name} has shape {X.shape}. Give an array with one row per sample and at "

@@ -2,7 +2,8 @@
 
 Rows of X are samples, ``obs`` has columns with labels and names of them, ``var`` the names of the
 features. Layers and embeddings, such as ``X_pca``, can be read in place of X. Links that lead out
-of the file are not followed, and what an array claims is compared with the size of the file.
+of the file are not followed, and what an array claims is compared with the size of the file. The
+HDF5 library works in a process of its own, because a damaged file can keep it busy for ever.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from ..core import checks, memory
-from ..core.arithmetic import with_short_indices
 from ..core.files import BEST_RATIO, LIMIT, UnsafeFileError, size_of_regular_file
 from ..core.words import listed, meant
+from .apart import apart
 from .arrays import unsound
 from .table import Choice, InputError, Table, classes, column_places, known_words, needs, numbers
 
@@ -36,6 +37,12 @@ _AGAIN = "Open it with anndata.read_h5ad and write it again."
 
 def read(path: Path, choice: Choice) -> Table:
     """The samples of an .h5ad file: X, or the layer or embedding that was asked for."""
+    found: Table = apart(read_here, path, choice)
+    return found
+
+
+def read_here(path: Path, choice: Choice) -> Table:
+    """The same in this process."""
     with opened(path) as store:
         return _read(store, choice)
 
@@ -205,7 +212,7 @@ def _read(store: Store, choice: Choice) -> Table:
 
     return Table(
         name=str(path),
-        X=with_short_indices(sparse.csr_array(X)) if sparse.issparse(X) else X,
+        X=checks.with_short_indices(sparse.csr_array(X)) if sparse.issparse(X) else X,
         ids=ids if choice.id_column is None else words(choice.id_column),
         features=features,
         target=None if choice.label_column is None else classes(column(choice.label_column)),

@@ -11,14 +11,9 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..core import arrays, files, memory
-from ..core.arithmetic import (
-    canonical,
-    in_units,
-    largest_entry,
-    smallest_entry,
-    with_short_indices,
-)
+from ..core.arithmetic import canonical, in_units, largest_entry, smallest_entry
 from ..core.arrays import as_matrix, cast, namespace, to_host, widest
+from ..core.checks import with_short_indices
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
