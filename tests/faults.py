@@ -1,20 +1,23 @@
 """Deliberate faults, each of which some test must catch: ``python -m tests.faults``.
 
 A fault is a piece of the source that is there exactly once, what stands in its place, and the
-tests that must fail then. The source is copied, harmed in the copy, and the tests are run with it.
-The file to harm and the files of the tests are found by searching, because they may move. A piece
-that is not found exactly once, or tests that do not run, are reported as STALE.
+tests that must fail then. The source is copied, harmed in the copy, and the tests are run with it,
+in a process that is forked where packages of others are already imported. The file to harm and the
+files of the tests are found by searching, because they may move. A piece that is not found exactly
+once, or tests that do not run, are reported as STALE.
 
+With ``--rows FILE`` each verdict is a row there, and faults that were caught are not tried again.
 The command ends with 1 if any fault is stale or not caught.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +28,9 @@ from pathlib import Path
 
 #: Seconds after which tests are given up: a fault may make them go on for ever.
 LIMIT = 1800
+
+#: What most tests import, and plugins of pytest, where it is installed; nothing of klsnmf.
+IMPORTED = ["hypothesis", "pandas", "pytest", "sklearn.utils.estimator_checks", "zarr"]
 
 #: Files of the source that can be harmed.
 KINDS = (".py", ".html", ".js", ".css")
@@ -38,6 +44,10 @@ settings.register_profile(
 )
 settings.load_profile("faults")
 """
+
+
+#: The file with what tests say.
+SAID = "said.txt"
 
 
 @dataclass(frozen=True)
@@ -1303,6 +1313,54 @@ FAULTS = [
         "if False:",
         "test_workers_of_another_version_are_refused",
     ),
+    Fault(
+        "memory: a fit that ran out of it is kept with its error",
+        "        raise told from error",
+        '        globals().setdefault("errors", []).append(error)\n        raise told from error',
+        "test_a_small_fit_after_one_that_ran_out_of_memory",
+    ),
+    Fault(
+        "results: names that cannot be traded end the run",
+        "    with suppress(OSError):\n        shutil.copymode",
+        "    with suppress(KeyError):\n        shutil.copymode",
+        "test_where_folders_cannot_trade_names",
+    ),
+    Fault(
+        "results: made beside the folder, though that is on a disk of its own",
+        'place = real if _beside(real) else real / "results"',
+        "place = real",
+        "test_a_folder_on_a_disk_of_its_own",
+    ),
+    Fault(
+        "results: what stands in the place of a file is not looked at",
+        "if (folder / name).exists() and not (folder / name).is_file():",
+        "if False:",
+        "test_a_summary_that_is_none",
+    ),
+    Fault(
+        "apart: whatever the process ended with is an answer",
+        "        if ended == 0:\n            return",
+        "        if ended != 1:\n            return",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may be busy for ever",
+        "resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))",
+        "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may wait for ever",
+        "                timeout=_PATIENCE * seconds,\n",
+        "",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may take all memory",
+        "resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))",
+        "pass",
+        "test_memory_is_limited",
+    ),
     # --------------------------------------------------------- what commands tell, and keep
     Fault(
         "progress: the time left is told at the speed of another machine",
@@ -1408,25 +1466,49 @@ def files_of(selection: str, root: Path) -> list[str]:
 
 def run(selection: str, source: Path, root: Path) -> Outcome:
     """Run the selected tests with this source, up to the first that fails."""
-    command = [sys.executable, "-m", "pytest", *files_of(selection, root), "-k", selection]
-    command += ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "plugin_of_faults"]
+    arguments = [*files_of(selection, root), "-k", selection]
+    arguments += [
+        "-x",
+        "-q",
+        "--tb=no",
+        "--assert=plain",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "plugin_of_faults",
+    ]
     (source / "plugin_of_faults.py").write_text(PLUGIN)
-    environment = os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    child = context.Process(target=_test, args=(arguments, source, root))
     begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, text=True, timeout=LIMIT
-        )
-    except subprocess.TimeoutExpired as error:
-        raise StaleError(f"its tests take more than {LIMIT} seconds") from error
-    seconds = time.monotonic() - begun
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if done.returncode == 0:
+    child.start()
+    child.join(LIMIT)
+    if child.exitcode is None:
+        child.kill()
+        raise StaleError(f"its tests take more than {LIMIT} seconds")
+    seconds, said = time.monotonic() - begun, (source / SAID).read_text(errors="replace")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", said, re.MULTILINE)
+    if child.exitcode == 0:
         return Outcome(None, seconds)
-    if done.returncode == 1 and failed:
+    if child.exitcode == 1 and failed:
         return Outcome(failed[1], seconds)
-    last = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
-    raise StaleError(f"its tests did not run, pytest ended with {done.returncode}: {last[-1]}")
+    last = said.strip().splitlines() or ["nothing"]
+    raise StaleError(f"its tests did not run, pytest ended with {child.exitcode}: {last[-1]}")
+
+
+def _test(arguments: Sequence[str], source: Path, root: Path) -> None:
+    """In the child: run tests with this source, and keep what they say."""
+    said = os.open(source / SAID, os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.chdir(root)
+    os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.path[:0] = [str(source), str(root)]
+    assert "klsnmf" not in sys.modules
+    import pytest
+
+    sys.exit(pytest.main(list(arguments)))
 
 
 def with_copy(root: Path, fault: Fault | None, selection: str) -> Outcome:
@@ -1483,6 +1565,14 @@ def check(root: Path, faults: Iterable[Fault], pool: ThreadPoolExecutor) -> bool
     return good
 
 
+def stored(rows: Path | None) -> set[str]:
+    """The faults that were caught in an earlier run."""
+    if rows is None or not rows.exists():
+        return set()
+    with rows.open(newline="", encoding="utf-8") as file:
+        return {name for name, caught, _ in csv.reader(file) if caught == "1"}
+
+
 def main() -> int:
     """Try the faults, and print what becomes of each."""
     parser = argparse.ArgumentParser(
@@ -1491,6 +1581,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only faults with these words in their names")
     parser.add_argument("--jobs", type=int, default=1, help="how many at once")
     parser.add_argument("--check", action="store_true", help="first run the tests without a fault")
+    parser.add_argument("--rows", type=Path, help="a table of verdicts, which goes on")
     parser.add_argument(
         "--root",
         type=Path,
@@ -1498,7 +1589,10 @@ def main() -> int:
         help="the folder with src and tests",
     )
     given = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     root, faults = given.root.resolve(), chosen(given.names)
+    known = stored(given.rows)
+    faults = [fault for fault in faults if fault.name not in known]
     with ThreadPoolExecutor(max(1, given.jobs)) as pool:
         sound = not given.check or check(root, faults, pool)
         caught = 0
@@ -1506,6 +1600,9 @@ def main() -> int:
         for fault, (good, line) in zip(faults, verdicts, strict=True):
             caught += good
             print(f"{fault.name}: {line}", flush=True)
+            if given.rows:
+                with given.rows.open("a", newline="", encoding="utf-8") as file:
+                    csv.writer(file, lineterminator="\n").writerow([fault.name, int(good), line])
     print(f"{caught} of {len(faults)} faults were caught.")
     return 0 if sound and caught == len(faults) else 1
 
