@@ -53,8 +53,12 @@ STEPS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "open", "fcntl.flock"
 #: Growth of memory between the first fits and the last that is none.
 GROWTH = 0.05
 
+#: Seconds after which a fit on workers says where it waits, and after which it is given up. Dask
+#: may take five minutes to notice that a worker is gone.
+SAYS_WHERE, GIVEN_UP = 300, 900
+
 WORKERS = """
-import os, signal, sys, threading
+import faulthandler, os, signal, sys, threading
 import numpy as np
 from distributed import Client, LocalCluster
 from klsnmf import KLSNMF
@@ -66,6 +70,7 @@ if __name__ == "__main__":
     expected = KLSNMF(4, **ways).fit(X).labels_
     with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
+            faulthandler.dump_traceback_later(float(sys.argv[3]))
             victim = list(client.run(os.getpid).values())[0]
             timer = threading.Timer(float(sys.argv[2]), os.kill, (victim, signal.SIGKILL))
             timer.start()
@@ -355,10 +360,14 @@ class Soak:
         script = self.folder / "workers.py"
         script.write_text(WORKERS)
         command = [sys.executable, str(script), str(self.random.randint(0, 99)), f"{after:.2f}"]
+        command.append(str(SAYS_WHERE))
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-        except subprocess.TimeoutExpired:
-            return f"killed after {after:.2f} s", "it hung", False
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=GIVEN_UP
+            )
+        except subprocess.TimeoutExpired as error:
+            said = (error.stderr or b"").decode(errors="replace")
+            return f"killed after {after:.2f} s", f"it hung: {said[-2000:]}", False
         script.unlink()
         good = done.stdout.strip() == "same"
         said = "the same labels" if good else (done.stdout + done.stderr)[-300:]
