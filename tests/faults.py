@@ -656,7 +656,7 @@ FAULTS = [
         "checkpoint: factors come back in other places",
         "self.stacks[name][standing.place] = value",
         "self.stacks[name][fit.place] = value",
-        "test_an_interrupted_fit_goes_on_to_the_last_bit",
+        "test_fits_that_have_traded_places_go_on_there",
     ),
     Fault(
         "checkpoint: how much the factors changed is forgotten",
