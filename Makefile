@@ -58,7 +58,7 @@ AROUND := around cli experiments datasets/test_downloads.py report/test_browser.
 
 # How good the answers are, and that a fit goes on where it was: neither depends on versions.
 ANSWERS := estimators/test_defaults.py solve/test_race.py solve/test_regroup.py \
-	solve/test_checkpoint.py
+	solve/test_levels.py kernels/test_pieces.py solve/test_checkpoint.py
 
 .PHONY: lowest
 lowest: $(LOWEST)/.installed-test ## run the library's tests with the oldest supported dependencies

@@ -3,10 +3,11 @@
     python -m benchmarks.soak --minutes 30     # everything, in turn, at random
     python -m benchmarks.soak --kills 1000     # only commands that are ended by signals
     python -m benchmarks.soak --pairs 200      # only pairs of runs into one folder
+    python -m benchmarks.soak --deaths 20      # only fits on workers, one of which is killed
     python -m benchmarks.soak --tables         # docs/results/soak.md from these rows
 
-Every event is a row of ``docs/results/soak.csv``, ``kills.csv`` or ``pairs.csv``: what was done,
-what came of it, whether that is well, the memory of this process and the files left behind. The
+Every event is a row of ``docs/results/soak.csv``, ``kills.csv``, ``pairs.csv`` or ``deaths.csv``:
+what was done, what came of it, whether that is well, the memory of this process and the files left behind. The
 same seed does the same things, but for the moments of signals. Commands run in forked children, so
 that packages are imported once. The command ends with 1 if any event was not well.
 """
@@ -444,6 +445,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--deaths", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", action="store_true", help="write the page from stored rows")
     given = parser.parse_args()
@@ -454,12 +456,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, threadpool_limits(1):
         soak = Soak(Path(folder), given.seed)
         soak.cluster()
-        for name, count, event in (("kills", given.kills, "kill"), ("pairs", given.pairs, "pair")):
+        for name, count, event in (
+            ("kills", given.kills, "kill"),
+            ("pairs", given.pairs, "pair"),
+            ("deaths", given.deaths, "workers"),
+        ):
             for _ in range(count):
                 row = soak.do(event)
                 if not row.well:
                     print(row, flush=True)
-                if len(soak.rows) % 50 == 0:
+                if event == "workers" or len(soak.rows) % 50 == 0:
                     store(name, soak.rows)
             if count:
                 store(name, soak.rows)
@@ -512,6 +518,7 @@ def write_page() -> None:
         ("soak", "`python -m benchmarks.soak --minutes 30`, events of all kinds at random"),
         ("kills", "`python -m benchmarks.soak --kills 1000`, a normal run after each"),
         ("pairs", "`python -m benchmarks.soak --pairs 200`, two runs into one folder at once"),
+        ("deaths", "`python -m benchmarks.soak --deaths 20`, a worker is killed during each fit"),
     ):
         if not (rows := stored(name)):
             continue
