@@ -7,9 +7,9 @@
     python -m benchmarks.soak --tables         # docs/results/soak.md from these rows
 
 Every event is a row of ``docs/results/soak.csv``, ``kills.csv``, ``pairs.csv`` or ``deaths.csv``:
-what was done, what came of it, whether that is well, the memory of this process and the files left behind. The
-same seed does the same things, but for the moments of signals. Commands run in forked children, so
-that packages are imported once. The command ends with 1 if any event was not well.
+what was done, what came of it, whether that is well, the memory of this process and the files left
+behind. The same seed does the same things, but for the moments of signals. Commands run in forked
+children, so that packages are imported once. The command ends with 1 if any event was not well.
 """
 
 from __future__ import annotations
