@@ -98,7 +98,7 @@ for method, n in ((KLSNMF, 12_000), (KLSNMF, 5_600), (KernelKMeans, 5_600)):
         failed += 1
 assert failed == 3, failed
 gc.collect()
-assert used() < room + 2**26, "something is kept"
+assert used() < room + 2**27, "something is kept"  # a kernel matrix takes nearly 2**28
 for each, labels in zip((KLSNMF, SemiNMF), expected):
     np.testing.assert_array_equal(each(3, random_state=0).fit(small).labels_, labels)
 print("well")
