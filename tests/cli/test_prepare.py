@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,29 @@ def test_few_whole_numbers_are_the_data_where_most_are_of_that_kind():
     assert (table.messages, steps.steps) == ([], ())
 
 
+@pytest.mark.parametrize("p", [5, 30])
+@pytest.mark.parametrize("codes", [(0, 1), (1, 2)])
+def test_two_numbers_beside_answers_on_one_scale_are_a_category(p, codes):
+    rng = np.random.default_rng(p)
+    mood = rng.integers(-1, 2, size=(90, 1))
+    answers = np.clip(3 + mood + rng.integers(-1, 2, size=(90, p)), 1, 5)
+    gender = rng.choice(codes, 90)
+    names = [*(f"q{j}" for j in range(p)), "gender"]
+    table, _ = looked_at(np.column_stack([answers, gender]), names)
+    assert table.features == names[:-1]
+    assert table.messages[0] == (
+        "Left out: 'gender', only two different numbers beside columns that share a longer scale, "
+        "so probably a category. As categories: --encode gender. To use it as numbers: "
+        "--columns '*'."
+    )
+
+
+def test_yes_and_no_are_the_data_where_most_columns_say_so():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, size=(90, 6)), rng.integers(1, 6, size=(90, 3))])
+    assert list(looked_at(X, list("abcdefghi"))[0].features) == list("abcdefghi")
+
+
 def counts(n=60, p=30, seed=0):
     rng = np.random.default_rng(seed)
     depth = rng.lognormal(0, 0.5, size=(n, 1))
@@ -320,6 +344,30 @@ def test_counts_beside_measurements():
     np.testing.assert_allclose(table.X[:, 30:].std(axis=0), 1)
     assert table.messages[0].startswith("30 columns, 'g0' to 'g29': counts (")
     assert table.messages[1].startswith("'age', 'mass': no counts, scaled to mean 0")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_beside_counts_that_are_none(seed):
+    """A total, an age, a batch and a sex, in whole numbers like the counts."""
+    X, rng = counts(300, 60, seed), np.random.default_rng(seed)
+    more = {
+        "total": X.sum(axis=1) + rng.poisson(100, 300),
+        "age": rng.integers(20, 80, 300),
+        "batch": rng.integers(0, 3, 300),
+        "sex": rng.integers(1, 3, 300),
+    }
+    names = [*(f"g{j}" for j in range(60)), *more]
+    table, steps = looked_at(np.column_stack([X, *more.values()]), names)
+    told = table.messages
+    assert told[0].startswith("Left out: 'batch', 'sex', only a few different whole numbers")
+    assert told[1].startswith("60 columns, 'g0' to 'g59': counts (")
+    assert told[2].startswith("'total', 'age': no counts, scaled to mean 0")
+    log = next(step for step in steps.steps if isinstance(step, LogCounts))
+    np.testing.assert_array_equal(log.which, np.arange(60))
+    thin = Table("t", sparse.csr_array(np.column_stack([X, *more.values()])), Counted(300))
+    thin = replace(thin, features=names)
+    (log,) = fitted(thin, auto=True)[1].steps
+    np.testing.assert_array_equal(log.which, np.arange(60))
 
 
 def test_new_counts_are_brought_to_the_depth_of_the_old():

@@ -59,6 +59,8 @@ def _left_out(role: Role, names: list[str]) -> Line:
         Role.CLASSES: "probably known classes",
         Role.YEARS: "a year" if len(names) == 1 else "years",
         Role.KINDS: "only a few different whole numbers, so probably categories",
+        Role.PAIRS: "only two different numbers beside columns that share a longer scale, so "
+        f"probably {'a category' if len(names) == 1 else 'categories'}",
         Role.RESULTS: "results of an earlier run",
     }
     otherwise = {
@@ -66,6 +68,7 @@ def _left_out(role: Role, names: list[str]) -> Line:
         Role.CLASSES: f"For scores: --label-column {value}.",
         Role.YEARS: f"As categories: --encode {value}.",
         Role.KINDS: f"As categories: --encode {value}.",
+        Role.PAIRS: f"As categories: --encode {value}.",
     }
     use = f"{otherwise.get(role, '')} To use {it} as numbers: --columns '*'."
     return Line(f"Left out: {listed(names)}, {why[role]}.", use.strip())

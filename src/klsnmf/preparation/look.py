@@ -27,6 +27,14 @@ _DEPTHS = 0.15
 #: pixels and ratings.
 _AT_THE_END = 0.05
 
+#: A column varies less than counts do if it is so many standard errors below what chance gives.
+_ERRORS = 3.0
+#: A column that is never below this share of its mean is a count only if it follows the others.
+_NEVER_NEAR_ZERO = 0.1
+_FOLLOWS = 0.3
+#: A column is a total if it makes up this share of the whole, and follows the others so closely.
+_SHARE_OF_TOTAL, _FOLLOWS_CLOSELY = 0.2, 0.9
+
 #: Amounts without a sign of which so many are zero are of one kind: pixels, shares of words.
 _BLANK = 0.3
 
@@ -57,6 +65,8 @@ def counts_in(table: Table) -> Counts | None:
     """The columns of counts: whole numbers, many of them zero, of samples of uneven depth."""
     X = table.X
     which = np.flatnonzero(whole_columns(X))
+    if len(which) >= MANY:
+        which = which[_alike(X if len(which) == X.shape[1] else X[:, which])]
     if len(which) < MANY:
         return None
     values = X if len(which) == X.shape[1] else X[:, which]
@@ -73,6 +83,44 @@ def counts_in(table: Table) -> Counts | None:
     if at_the_end.mean() > _AT_THE_END or depths.std() < _DEPTHS * depths.mean():
         return None
     return Counts(which, float(zeros))
+
+
+def _alike(X: Matrix) -> Array:  # (n, p) -> (p,)
+    """Which columns of whole numbers vary as counts of one kind do.
+
+    A count varies by chance at least: its variance is its mean or more. Batches and sexes vary
+    less. A count comes near 0, or it is larger where more was counted. An age does neither.
+    A total is large, and nearly the same in every row as what the other columns add up to.
+    """
+    n = X.shape[0]
+    if sparse.issparse(X):
+        known = sparse.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), X.shape)
+        squares = np.asarray(known.multiply(known).sum(axis=0)).ravel()
+        least = np.asarray(known.min(axis=0).todense()).ravel()
+    else:
+        known = np.nan_to_num(X) if np.isnan(X).any() else X
+        squares, least = np.einsum("ij,ij->j", known, known), np.fmin.reduce(X, axis=0)
+    mean = np.asarray(known.sum(axis=0)).ravel() / n
+    variance = np.maximum(squares / n - mean**2, 0)
+    some = np.where(mean > 0, mean, 1)
+    errors = np.sqrt(2 / n + 1 / (n * some))
+    alike = variance >= (1 - _ERRORS * errors) * mean
+    depth = known @ alike.astype(known.dtype)
+    for j in np.argsort(-mean, kind="stable"):
+        total = mean[j] > _SHARE_OF_TOTAL * mean[alike].sum()
+        if not alike[j] or not (total or least[j] > _NEVER_NEAR_ZERO * mean[j]):
+            continue
+        own = known[:, [j]].toarray().ravel() if sparse.issparse(known) else known[:, j]
+        follows = _correlation(own, depth - own)
+        if follows < _FOLLOWS or (total and follows > _FOLLOWS_CLOSELY):
+            alike[j], depth = False, depth - own
+    return alike
+
+
+def _correlation(x: Array, y: Array) -> float:  # (n,), (n,)
+    x, y = x - x.mean(), y - y.mean()
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return float(x @ y) / lengths if lengths else 0.0
 
 
 def units_in(table: Table, beside: Counts | None = None) -> Units | None:
