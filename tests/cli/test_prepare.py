@@ -55,6 +55,11 @@ def steps_of(folder="mine-clusters"):
     return model_file.load(Path(folder, "model.npz"))[1]["preparation"]
 
 
+def only_for_new(steps):
+    """Whether nothing is done but to fill gaps in new samples."""
+    return [type(step) for step in steps] == [FillMedian]
+
+
 def summary(folder="mine-clusters"):
     return json.loads(Path(folder, "result.json").read_text())
 
@@ -63,7 +68,7 @@ def summary(folder="mine-clusters"):
     ("options", "kinds"),
     [
         (["--missing", "drop-rows"], [LeaveOutRows]),
-        (["--missing", "drop-columns"], []),
+        (["--missing", "drop-columns"], [FillMedian]),
         (["--missing", "median", "--scale", "standard"], [Standard, FillMedian]),
         (["--missing", "knn", "--scale", "standard"], [Standard, FillNear]),
         (["--missing", "median", "--scale", "standard", "--pca", "2"],
@@ -220,6 +225,7 @@ PLACES = np.arange(P)
         Encode("colour", ()),
         Encode(1, ("a",)),
         Encode("colour", ("a",)),
+        Encode("colour", ("a",), -1.0),
         Preparation(P),
     ],
     ids=lambda given: str(given)[:60],
@@ -302,7 +308,8 @@ def test_few_whole_numbers_are_the_data_where_most_are_of_that_kind():
     X = np.random.default_rng(0).integers(1, 6, size=(60, 5))
     table, steps = looked_at(X, list("abcde"))
     np.testing.assert_array_equal(table.X, X)
-    assert (table.messages, steps.steps) == ([], ())
+    assert table.messages == []
+    assert only_for_new(steps.steps)
 
 
 @pytest.mark.parametrize("p", [5, 30])
@@ -413,7 +420,8 @@ def test_what_has_no_different_units():
     even = rng.normal(5, 1, size=(50, 6)) * [1, 1, 1, 1, 1, 6]
     for X in (blank, components, even):
         table, steps = looked_at(X, names)
-        assert (steps.steps, table.messages) == ((), [])
+        assert table.messages == []
+        assert only_for_new(steps.steps)
     assert looked_at(even * [1, 1, 1, 1, 1, 3], names)[1].scales == ["standard"]
 
 
@@ -451,7 +459,7 @@ def test_methods_that_take_no_negative_numbers_are_not_given_any(mixed):
     X, *_ = mixed
     write_csv("full.csv", X)
     run("cluster", "full.csv", "-k", K, "--method", "gnmf")
-    assert steps_of("full-clusters").steps == ()
+    assert only_for_new(steps_of("full-clusters").steps)
     assert any("different spreads" in message for message in summary("full-clusters")["messages"])
     run("cluster", "mine.csv", "-k", K, "--method", "wnmf")  # which takes gaps as they are
     assert steps_of().steps == ()
@@ -493,6 +501,12 @@ def test_what_a_frame_is_prepared_by_is_told(capsys):
     np.testing.assert_allclose(plain, X)
     logs = klsnmf.prepare(frame, scale="log").fit_transform(frame)
     np.testing.assert_allclose(logs, np.log1p(X / X.sum(axis=1, keepdims=True) * 10_000))
+    for wrong, said in ((X, "DataFrame"), (pandas.concat([frame, frame], axis=1), "'g0'")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            klsnmf.prepare(wrong)
+    by_number = pandas.DataFrame(np.column_stack([X, np.arange(60) % 3]))
+    by_number[31] = ["a", "b"] * 30
+    assert klsnmf.prepare(by_number, encode=[31]).fit_transform(by_number).shape == (60, 33)
     for wrong in ({"scale": "root"}, {"missing": "mean"}, {"encode": ["sex"]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             klsnmf.prepare(frame, **wrong)
@@ -513,10 +527,65 @@ def test_strengths_of_an_earlier_run_are_not_clustered_by(samples):
     assert summary("again")["columns"] == summary()["columns"]
 
 
-def test_a_gap_that_the_model_cannot_fill_names_the_remedy(samples):
+@pytest.mark.parametrize("options", [[], ["--prepare", "none"], ["--pca", "3"]])
+def test_gaps_in_new_samples_are_filled_by_a_model_that_saw_none(options, samples):
+    X, y = samples
+    write_csv("mine.csv", X)
+    run("cluster", "mine.csv", "-k", K, *options)
+    Path("new.csv").write_text(Path("mine.csv").read_text().replace(f"{X[3, 0]}", "", 1))
+    rows, error = run("predict", "mine-clusters", "new.csv")
+    assert "1 missing value is filled in with the medians of the model's samples." in error
+    labels = [int(line.split(",")[1]) for line in rows.splitlines()[1:]]
+    assert accuracy(y, labels) == 1
+    (fill,) = (step for step in steps_of().steps if isinstance(step, FillMedian))
+    np.testing.assert_allclose(fill.values, np.median(X, axis=0))
+
+
+def test_a_gap_in_sparse_samples_names_the_remedy():
+    X = counts()
+    sparse.save_npz("mine.npz", sparse.csr_array(X))
+    run("cluster", "mine.npz", "-k", K)
+    X[3, 0] = np.nan
+    sparse.save_npz("new.npz", sparse.csr_array(X))
+    _, error = run("predict", "mine-clusters", "new.npz", code=3)
+    assert "use klsnmf cluster with --missing drop-rows" in error
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_categories_count_as_much_as_a_column_whatever_the_unit(unit):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(10, 1, size=(N, 2)) * unit, np.arange(N) % K
+    rows = [[*row, f"kind {c}"] for row, c in zip(X.tolist(), y, strict=True)]
+    write_rows("mine.csv", ["a", "b", "colour"], rows)
+    run("cluster", "mine.csv", "-k", K, "--encode", "colour", "--scale", "none")
+    encode = steps_of().steps[-1]
+    assert encode.size == pytest.approx(np.sqrt(X.var(axis=0).mean()))
+    thin = Table("t", sparse.csr_array(X), Counted(N), words={"colour": [str(c) for c in y]})
+    assert fitted(thin)[1].steps[-1].size == pytest.approx(encode.size)
+
+
+def test_clusters_of_blank_samples_mean_nothing():
+    X = counts()
+    X[[3, 40]] = 0
+    write_rows("mine.csv", [f"g{j}" for j in range(30)], X.astype(int).tolist())
+    _, error = run("cluster", "mine.csv", "-k", K)
+    said = "2 of 60 samples have only zeros. Their clusters mean nothing (strength 0)."
+    assert said in error
+    strengths = np.array([float(row["strength"]) for row in rows_of("mine-clusters/labels.csv")])
+    assert not strengths[[3, 40]].any()
+    assert strengths.any()
+    again, error = run("predict", "mine-clusters", "mine.csv")
+    assert said in error
+    assert again == Path("mine-clusters/labels.csv").read_text()
+
+
+def test_new_samples_unlike_all_others_are_told(samples):
     X, _ = samples
     write_csv("mine.csv", X)
     run("cluster", "mine.csv", "-k", K)
-    Path("new.csv").write_text(Path("mine.csv").read_text().replace(f"{X[3, 0]}", "", 1))
-    _, error = run("predict", "mine-clusters", "new.csv", code=3)
-    assert "use klsnmf cluster with --missing median" in error
+    write_csv("new.csv", np.vstack([X[:5], X[:1] + 50, -X[1:2] - 50]))
+    rows, error = run("predict", "mine-clusters", "new.csv")
+    assert "2 of 7 samples are unlike every sample of the model" in error
+    strengths = [float(line.split(",")[2]) for line in rows.splitlines()[1:]]
+    assert strengths[5:] == [0, 0]
+    assert min(strengths[:5]) > 0

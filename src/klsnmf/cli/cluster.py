@@ -152,7 +152,9 @@ def cluster(
     require_free(folder, force=force or goes_on)
     with working(quiet) as display:
         display.title(f"Reading {source}")
-        from .samples import prepared, read
+        import numpy as np
+
+        from .samples import blank_samples, prepared, read
 
         table = read(source)
         joined = _joined(source) if join else None
@@ -166,8 +168,10 @@ def cluster(
             fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths", "strengths")
             strength = strengths(fitted.estimator, table.X)
+            blank, blank_notes = blank_samples(table)
+            strength = np.where(blank, 0, strength)
             summary = _summary(table, asked, fitted, strength, preparation)
-            notes = list(table.messages)
+            notes = [*table.messages, *blank_notes]
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter was ignored: {method} has no such setting.")
             display.title(f"Writing results to {folder}", "results")

@@ -93,6 +93,22 @@ def words_of(table: Table, labels: Any) -> list[list[str]] | None:
     return leading_words(table.X, table.features, labels)
 
 
+def blank_samples(table: Table) -> tuple[Any, list[str]]:  # (n,)
+    """Which samples are blank, so that their clusters mean nothing; and a note on them."""
+    blank = np.zeros(len(table.ids), bool) if table.blank is None else table.blank
+    if sparse.issparse(table.X):
+        blank = blank | (np.diff(table.X.indptr) == 0)
+    count = int(blank.sum())
+    if not count:
+        return blank, []
+    text = table.text_column is not None
+    noun, has = ("text" if text else "sample"), ("has" if count == 1 else "have")
+    what = "no word that the clusters are made from" if text else "only zeros"
+    its = "Its cluster means" if count == 1 else "Their clusters mean"
+    note = f"{count} of {plural(len(blank), noun)} {has} {what}. {its} nothing (strength 0)."
+    return blank, [note]
+
+
 def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
     """How well clusters agree with the classes, over the samples whose class is known."""
     if table.target is None:

@@ -33,6 +33,10 @@ class Note(Protocol):
     def in_command(self) -> str:
         """The note in the words of the command line."""
 
+    def __repr__(self) -> str:
+        """The sentence, so that people can read ``notes_``; the fields hold the data."""
+        return f"{type(self).__name__}: {self}"
+
 
 class FitWarning(ConvergenceWarning):
     """A note on a fit, as a warning."""
@@ -42,8 +46,8 @@ class FitWarning(ConvergenceWarning):
         self.note = note
 
 
-@dataclass(frozen=True)
-class NotConverged:
+@dataclass(frozen=True, repr=False)
+class NotConverged(Note):
     """There were too few iterations."""
 
     warns: ClassVar[bool] = True
@@ -65,8 +69,8 @@ class NotConverged:
         )
 
 
-@dataclass(frozen=True)
-class Collapsed:
+@dataclass(frozen=True, repr=False)
+class Collapsed(Note):
     """Clusters were lost to a weight that is too large.
 
     Attributes
@@ -106,8 +110,8 @@ class Collapsed:
         return str(self)
 
 
-@dataclass(frozen=True)
-class FewerClusters:
+@dataclass(frozen=True, repr=False)
+class FewerClusters(Note):
     """Some clusters have no samples.
 
     Attributes
@@ -137,8 +141,8 @@ class FewerClusters:
         return f"Only {self.found} of {self.asked} clusters have samples. Ask for fewer with -k."
 
 
-@dataclass(frozen=True)
-class MoreThanFeatures:
+@dataclass(frozen=True, repr=False)
+class MoreThanFeatures(Note):
     """More components than features: they are not unique, and chance has a part in the clusters."""
 
     warns: ClassVar[bool] = True
@@ -161,8 +165,8 @@ class MoreThanFeatures:
         )
 
 
-@dataclass(frozen=True)
-class NotClear:
+@dataclass(frozen=True, repr=False)
+class NotClear(Note):
     """The number of clusters was chosen, but the choice is not clear.
 
     Attributes
@@ -188,8 +192,8 @@ class NotClear:
         return f"{self.verdict} Give another number with -k NUMBER."
 
 
-@dataclass(frozen=True)
-class InDoubt:
+@dataclass(frozen=True, repr=False)
+class InDoubt(Note):
     """Doubtful clusters.
 
     Attributes
@@ -233,17 +237,25 @@ class InDoubt:
         said += [
             (
                 (a, b),
-                f"Clusters {a} and {b} may be one: {crossed:.0%} of walks from neighbour to "
-                "neighbour cross the border between them.",
+                f"Clusters {a} and {b} may be one: {crossed:.0%} of the walks from neighbour to "
+                "neighbour that begin in one of them end in the other.",
             )
             for a, b, crossed in one[:_NAMED]
         ]
         said += [
-            ((c,), f"Cluster {c} may be two: {crossed:.0%} of walks cross a border inside it.")
+            (
+                (c,),
+                f"Cluster {c} may be two: only {crossed:.0%} of the walks that begin in one part "
+                "of it end in the other.",
+            )
             for c, crossed in two[:_NAMED]
         ]
         said += [
-            ((c,), f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it for several others.")
+            (
+                (c,),
+                f"Cluster {c} is loose: {1 - stays:.0%} of the walks that begin in it end in other "
+                "clusters.",
+            )
             for c, stays in loose[:_NAMED]
         ]
         return said

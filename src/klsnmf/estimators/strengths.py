@@ -15,6 +15,7 @@ from ..core.arithmetic import nearness
 from ..core.arrays import host_copy, slices, to_host
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
+from ..kernels.outliers import unlike
 from .labels import strength
 
 #: How many neighbours have a vote.
@@ -47,6 +48,16 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
     scores = _scores(host_copy(estimator), to_host(X))
     labels = np.argmax(scores, axis=1)
     return labels, strength(scores, labels)
+
+
+def strangers(estimator: Any, X: Matrix) -> Array:  # (m, p) -> (m,)
+    """Which new samples are unlike all of the fit, as far as the estimator holds these."""
+    kernel = getattr(estimator, "_similarity", None)
+    known = None if kernel is None else kernel.samples
+    if known is None:
+        return np.zeros(X.shape[0], bool)
+    host = host_copy(estimator)
+    return unlike(to_host(known), host._samples_as_seen(to_host(X)))
 
 
 def _scores(estimator: Any, X: Matrix) -> Array:  # (m, k)

@@ -6,6 +6,7 @@ Numbers are found column by column, some rows at a time, so that text never fill
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -30,6 +31,10 @@ from .table import (
     text_left_out,
 )
 
+#: A number with commas between thousands, such as 1,234 or -1,234,567.8; others have to have them.
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_THOUSAND = 1000
+
 #: Rows whose text is in memory at once.
 _ROWS = 2000
 
@@ -42,6 +47,9 @@ class _Column:
     known: int = 0
     words: int = 0
     first_word: tuple[int, str] = (0, "")
+    grouped: int = 0  # numbers such as 1,234
+    first_grouped: tuple[int, str] = (0, "")
+    large: bool = False  # whether there is one such as 1234
 
     def take(self, cells: Sequence[str], lines: Sequence[int], decimal_comma: bool) -> None:
         with suppress(ValueError):
@@ -50,10 +58,18 @@ class _Column:
             if not any("_" in cell for cell in cells):
                 self.numbers.append(found)
                 self.known += len(cells)
+                self.large |= bool((np.abs(found) >= _THOUSAND).any())
                 return
         values = np.empty(len(cells))
         for i, cell in enumerate(cells):
             number = _number(cell, decimal_comma)
+            if number is None and not decimal_comma and _GROUPED.fullmatch(cell.strip()):
+                number = float(cell.replace(",", ""))
+                self.grouped += 1
+                if self.grouped == 1:
+                    self.first_grouped = lines[i], cell
+            elif number is not None and abs(number) >= _THOUSAND:
+                self.large = True
             if number is None:
                 self.words += 1
                 if self.words == 1:
@@ -63,6 +79,15 @@ class _Column:
                 self.known += 1
             values[i] = number
         self.numbers.append(values)
+
+    def close(self) -> None:
+        """Once all cells are taken: commas separate thousands in all numbers, or in none."""
+        if self.grouped and (self.large or self.words):
+            if not self.words or self.first_grouped < self.first_word:
+                self.first_word = self.first_grouped
+            self.words += self.grouped
+            self.known -= self.grouped
+            self.grouped = 0
 
 
 def table_of(
@@ -132,6 +157,7 @@ def _kept(
     """The columns that hold numbers, and what to say of others, if none asked for them."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
+        column.close()
         # A few words among numbers are mistakes; a column with more words than numbers is text.
         if column.words and (place in places.named or column.words <= column.known):
             mistaken[place] = column
@@ -145,6 +171,8 @@ def _kept(
         raise InputError(_mistakes(path, names, mistaken))
     require_some(path, [*kept, *places.words], names)
     notes = [text_left_out(text)] if text else []
+    if grouped := [names[place] for place in kept if columns[place].grouped]:
+        notes.append(f"Read as numbers with commas between thousands: {listed(grouped)}.")
     return kept, notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else [])
 
 
@@ -154,11 +182,13 @@ def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> 
     line, word = columns[first].first_word
     count = sum(column.words for column in columns.values())
     where = listed([names[place] for place in columns])
+    commas = _GROUPED.fullmatch(word.strip()) is not None
+    remedy = "Write commas between thousands in every number of a column, or in none. " * commas
     all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
     return (
         f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
-        f"{all_of if count > 1 else ''}. Correct {'them' if count > 1 else 'it'} (an empty cell "
-        "is a missing value), or choose other columns with --columns."
+        f"{all_of if count > 1 else ''}. {remedy}Correct {'them' if count > 1 else 'it'} (an empty "
+        "cell is a missing value), or choose other columns with --columns."
     )
 
 

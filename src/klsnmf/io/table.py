@@ -71,6 +71,8 @@ class Table:
     words : columns of words by name, each (n,), None where a word is missing
     text_column : that one of words that holds text to cluster by, if there is one
     rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
+    blank : (n,) whether a sample has no word that is known, or a count of 0 everywhere, if texts or
+        counts were prepared
     """
 
     name: str
@@ -86,6 +88,7 @@ class Table:
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     text_column: str | None = None
     rows: Labels | None = None
+    blank: NDArray[np.bool_] | None = None
 
     def only(self, kept: Labels) -> Table:
         """The samples at these places."""
@@ -98,6 +101,7 @@ class Table:
             parts=None if self.parts is None else [self.parts[i] for i in kept],
             words={name: [words[i] for i in kept] for name, words in self.words.items()},
             rows=kept if self.rows is None else self.rows[kept],
+            blank=None if self.blank is None else self.blank[kept],
         )
 
     def place(self, i: int) -> str:

@@ -1,4 +1,4 @@
-"""Samples that belong to no cluster: alone, or in specks."""
+"""Samples that belong to no cluster: alone, or in specks; and new samples unlike all others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from .functions import SCALE_NEIGHBOR
 
 #: Neighbours whose neighbourhoods are compared with that of a sample.
 _ASKED = 10
+
+#: Samples of the fit that new ones are compared with, at most.
+_COMPARED = 5000
 
 #: A sample is an outlier if its neighbourhood is so many times as wide as those of its neighbours.
 _WIDER = 3.0
@@ -49,3 +52,18 @@ class Neighbourhoods:
         own = distances[:, min(SCALE_NEIGHBOR, distances.shape[1]) - 1]
         usual = np.median(self.wide[neighbors], axis=1)
         return np.asarray((own > _WIDER * usual) & (usual > 0))
+
+
+def unlike(X: Matrix, Y: Matrix) -> Array:  # (n, p), (m, p) -> (m,)
+    """Which new samples Y are farther from the samples X than any of X is from the others.
+
+    The distance is the one to the 7th neighbour. A new sample that is drawn like the n samples is
+    told to be unlike them with a chance of 1/(n + 1), whatever they are; one of them never is.
+    """
+    X = X[:: -(-X.shape[0] // _COMPARED)]
+    m = min(SCALE_NEIGHBOR, X.shape[0] - 1)
+    if m < 1:
+        return np.zeros(Y.shape[0], bool)
+    finder = NearestNeighbors(n_neighbors=m).fit(X)
+    widest = finder.kneighbors()[0][:, -1].max()
+    return np.asarray(finder.kneighbors(Y)[0][:, -1] > widest)

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..core.checks import need
+from ..core.types import Matrix
 from ..core.words import listed, plural, short
 from ..io.table import Counted, InputError, Table
 from .base import Step, need_names
+from .look import spreads
 
 #: A column with more different words than this holds names or text, and no categories.
 MOST = 50
@@ -18,14 +21,15 @@ MOST = 50
 
 @dataclass(frozen=True)
 class Encode(Step):
-    """A column of 0 and 1 for each category of a column of words.
+    """A column for each category of a column of words: ``size`` in samples of it, and 0 in others.
 
-    Two samples of different categories differ by 2 in squares: as much as two of a column with
-    variance 1 do on average.
+    The squared distance of two samples of different categories is 2 size². This is what it is on
+    average for two samples in a column with the standard deviation ``size``.
     """
 
     column: str
     categories: tuple[str, ...]
+    size: float = 1.0
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -41,7 +45,7 @@ class Encode(Step):
         place = {word: j for j, word in enumerate(self.categories)}
         found = np.zeros((len(words), len(place)))
         known = [(i, place[word]) for i, word in enumerate(words) if word in place]
-        found[tuple(np.array(known, dtype=int).reshape(-1, 2).T)] = 1
+        found[tuple(np.array(known, dtype=int).reshape(-1, 2).T)] = self.size
         new = {word for word in words if word is not None} - {*self.categories}
         if new:
             told.append(
@@ -58,10 +62,17 @@ class Encode(Step):
         need(type(self.column) is str, "a column of categories has no name")
         need_names(self.categories, "the categories of a column")
         need(0 < len(self.categories) <= MOST, "a column has no categories, or too many")
+        need(type(self.size) is float and 0 < self.size < np.inf, "a category has no size")
         return p + len(self.categories)
 
 
-def fit_encode(table: Table, column: str) -> Encode:
+def size_of_categories(X: Matrix) -> float:  # (n, p)
+    """What a category must be to count as much as a column of X does on average."""
+    each = np.sqrt(mean_variance_axis(X, 0)[1]) if sparse.issparse(X) else spreads(X)
+    return float(np.sqrt(np.mean(each[each > 0] ** 2))) if each.any() else 1.0
+
+
+def fit_encode(table: Table, column: str, size: float) -> Encode:
     """The categories of a column: the words that are in it."""
     categories = sorted({word for word in table.words[column] if word is not None})
     if not 0 < len(categories) <= MOST:
@@ -70,4 +81,4 @@ def fit_encode(table: Table, column: str) -> Encode:
             f"{table.name}, column {column!r} has {found}: these are no categories, of which a "
             f"column has 1 to {MOST}. Leave it out of --encode."
         )
-    return Encode(column, tuple(categories))
+    return Encode(column, tuple(categories), size)

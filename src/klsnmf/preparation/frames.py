@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,11 +12,12 @@ from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from ..core.types import Labels
+from ..core.types import Array, Labels
 from ..io.table import Counted, Table
 from .auto import Line, Told, gaps_left_out, groups, measured_columns
+from .categories import size_of_categories
 from .gaps import NEAREST, KeepColumns
-from .numbers import fit_log, log_counts
+from .numbers import fit_log, fit_standard, log_counts
 
 _SCALES = ("auto", "none", "standard", "log", "log-median")
 
@@ -46,7 +48,8 @@ def prepare(
     missing : {"knn", "median"}, default="knn"
         How gaps are filled in: from the nearest samples, or with the median of the column.
     encode : list of str, default=()
-        Columns of categories. Each category becomes a column of 0 and 1.
+        Columns of categories. Each category becomes a column that counts as much as a column of
+        numbers does on average.
     verbose : bool, default=False
         Whether to print a line for each group of columns: what is done, and why.
 
@@ -67,7 +70,7 @@ def prepare(
     for name, value, known in (("scale", scale, _SCALES), ("missing", missing, _FILLS)):
         if value not in known:
             raise ValueError(f"{name}={value!r}: give one of {', '.join(known)}.")
-    names = list(frame.columns)
+    names = _names(frame)
     if unknown := [name for name in encode if name not in names]:
         raise ValueError(f"encode: the frame has no column {unknown[0]!r}.")
     table, lines = _measured(_numbers(frame, [name for name in names if name not in encode]))
@@ -80,7 +83,9 @@ def prepare(
         which[scale] = np.arange(table.X.shape[1])
     if verbose:
         print("\n".join(line.what for line in lines))
-    columns = list(table.features or ())
+    # To scikit-learn a number is the place of a column, whatever its name.
+    place = {str(name): name if isinstance(name, str) else j for j, name in enumerate(names)}
+    columns = [place[name] for name in table.features or ()]
     parts = []
     if columns:
         scaled = [(name, _scaler(name, table, places), places) for name, places in which.items()]
@@ -93,8 +98,38 @@ def prepare(
     if encode:
         values = [_categories(frame[name]) for name in encode]
         onehot = OneHotEncoder(categories=values, handle_unknown="ignore", sparse_output=False)
-        parts.append(("categories", onehot, list(encode)))
+        size = size_of_categories(_scaled(table, which).X)
+        sized = FunctionTransformer(_times, kw_args={"size": size}, feature_names_out="one-to-one")
+        parts.append(
+            ("categories", make_pipeline(onehot, sized), [place[str(name)] for name in encode])
+        )
     return ColumnTransformer(parts, verbose_feature_names_out=False)
+
+
+def _times(X: Array, size: float) -> Array:
+    return X * size
+
+
+def _names(frame: Any) -> list[Any]:
+    """The names of the columns; an error if there are none, or if some are the same."""
+    if not hasattr(frame, "columns"):
+        raise TypeError(
+            f"prepare needs a DataFrame of pandas or polars, not {type(frame).__name__}: it goes "
+            "by the names of columns too. For an array X, use prepare(pandas.DataFrame(X))."
+        )
+    names = list(frame.columns)
+    if again := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"Several columns have the name {again[0]!r}. Give each its own name.")
+    return names
+
+
+def _scaled(table: Table, which: dict[str, Labels]) -> Table:
+    for scale, places in which.items():
+        counts = scale != "standard"
+        median = scale == "log-median"
+        step = fit_log(table, places, median=median) if counts else fit_standard(table, places)
+        table = step.apply(table)
+    return table
 
 
 def _scaler(scale: str, table: Table, which: Labels) -> Any:
@@ -135,4 +170,4 @@ def _numbers(frame: Any, names: Sequence[Any]) -> Table:
         elif kind is None and column.dtype.is_numeric():
             found[name] = column.to_numpy().astype(np.float64)
     X = np.column_stack([*found.values()]) if found else np.empty((len(frame), 0))
-    return Table("The frame", X, Counted(len(X)), features=[*found])
+    return Table("The frame", X, Counted(len(X)), features=[str(name) for name in found])

@@ -21,7 +21,7 @@ WAYS = ("drop-rows", "drop-columns", "median", "knn")
 #: Gaps are filled in with the mean of so many samples that are nearest in what is known of both.
 NEAREST = 5
 
-#: Samples that such means are taken from, at most: they are kept in the model.
+#: Samples that means and medians for new samples are taken from, at most.
 _DONORS = 10_000
 
 
@@ -67,8 +67,12 @@ class KeepColumns(Step):
         return len(self.which)
 
 
+class Fill(Step):
+    """Gaps are filled in."""
+
+
 @dataclass(frozen=True)
-class FillMedian(Step):
+class FillMedian(Fill):
     """The median of its column in place of each gap."""
 
     values: Array  # (p,)
@@ -83,7 +87,7 @@ class FillMedian(Step):
 
 
 @dataclass(frozen=True)
-class FillNear(Step):
+class FillNear(Fill):
     """The mean of the nearest samples that have a value there, in place of each gap."""
 
     samples: Array  # (m, p) of the fit, with their gaps
@@ -130,6 +134,16 @@ def fit_fill(table: Table, way: str) -> Step:
         return FillMedian(np.nanmedian(X, axis=0))
     step = -(-len(X) // _DONORS)
     return FillNear(np.asarray(X[::step], dtype=np.float64))
+
+
+def fit_for_new(table: Table) -> FillMedian | None:
+    """Medians for gaps in new samples, where the table has no gap and no step was needed."""
+    if sparse.issparse(table.X) or table.image_shape is not None or not table.X.size:
+        return None
+    X = np.asarray(table.X)
+    if np.isnan(X).any():
+        return None
+    return FillMedian(np.median(X[:: -(-len(X) // _DONORS)], axis=0))
 
 
 def dense(table: Table) -> Array:  # (n, p)

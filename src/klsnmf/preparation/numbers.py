@@ -120,15 +120,16 @@ class LogCounts(Step):
             )
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused later
             found = log_counts(counts, self.depth)
+        blank = row_sums(counts) == 0
         if whole:
-            return replace(table, X=found)
+            return replace(table, X=found, blank=blank)
         others = np.setdiff1d(np.arange(table.X.shape[1]), self.which)
         back = np.argsort(np.concatenate([self.which, others]))
         if sparse.issparse(table.X):
             X: Matrix = sparse.hstack([found, table.X[:, others]], format="csr")[:, back]
         else:
             X = np.hstack([found, table.X[:, others]])[:, back]
-        return replace(table, X=X)
+        return replace(table, X=X, blank=blank)
 
     def check(self, p: int) -> int:
         need_places(self.which, p, "its counts")

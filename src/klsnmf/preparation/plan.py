@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from ..io.table import Table
 from .auto import Told, gaps_filled, gaps_left_out, measured_columns, scales
 from .base import Preparation, Step
-from .categories import fit_encode
-from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
+from .categories import fit_encode, size_of_categories
+from .gaps import Fill, KeepColumns, LeaveOutRows, fit_fill, fit_for_new, fit_leave_out_columns
 from .numbers import fit_components, fit_log, fit_standard
 from .texts import fit_words
 
@@ -90,13 +90,16 @@ def fitted(
         work.do(fit_log(work.table, median=scale == "log-median"))
     elif auto and scale is None:
         work.do_all(scales(work.table, signed=signed))
+    encoded = [column for column in table.words if column != text]
+    size = size_of_categories(work.table.X) if encoded else 1.0
     if missing in ("median", "knn"):
         work.do(fit_fill(work.table, missing))
     elif auto and missing is None and not gaps:
         work.do_all(gaps_filled(work.table))
-    for column in table.words:
-        if column != text:
-            work.do(fit_encode(work.table, column))
+    if not gaps and not any(isinstance(step, LeaveOutRows | Fill) for step in work.steps):
+        work.do(fit_for_new(work.table))
+    for column in encoded:
+        work.do(fit_encode(work.table, column, size))
     if pca is not None:
         work.do(fit_components(work.table, pca))
     features = None if work.names is None else tuple(work.names)

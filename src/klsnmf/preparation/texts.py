@@ -27,7 +27,6 @@ from sklearn.preprocessing import normalize
 from ..core import checks
 from ..core.checks import need
 from ..core.types import Array, Labels, Matrix
-from ..core.words import plural
 from ..io.table import InputError, Table
 from .base import Step, need_names
 
@@ -61,13 +60,7 @@ class WeighWords(Step):
         counts = sparse.csr_array(counter.transform(texts))
         counts.data = (1 + np.log(counts.data)) * self.weights[counts.indices]
         X = sparse.csr_array(normalize(counts))
-        told, unknown = list(table.messages), int((np.diff(X.indptr) == 0).sum())
-        if unknown:
-            told.append(
-                f"{plural(unknown, 'text')} of {len(texts)} {'has' if unknown == 1 else 'have'} "
-                "none of the words that count: the clusters of these say nothing."
-            )
-        return replace(table, X=X, features=list(self.terms), messages=told)
+        return replace(table, X=X, features=list(self.terms), blank=np.diff(X.indptr) == 0)
 
     def check(self, p: int) -> int:
         need(type(self.text_column) is str, "a column of text has no name")
