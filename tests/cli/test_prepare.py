@@ -23,6 +23,10 @@ from klsnmf.preparation.categories import Encode
 from klsnmf.preparation.gaps import FillMedian, FillNear, KeepColumns, LeaveOutRows
 from klsnmf.preparation.numbers import Components, LogCounts, Standard, log_counts
 from klsnmf.preparation.plan import fitted
+from klsnmf.report import page
+from klsnmf.report.clusters import clusters
+from klsnmf.report.features import columns, features
+from klsnmf.report.text import number
 
 from ..command_runs import labels_of, rows_of, run, write_csv
 from ..helpers import blobs
@@ -589,3 +593,30 @@ def test_new_samples_unlike_all_others_are_told(samples):
     strengths = [float(line.split(",")[2]) for line in rows.splitlines()[1:]]
     assert strengths[5:] == [0, 0]
     assert min(strengths[:5]) > 0
+
+
+def test_the_report_has_the_units_of_the_user(mixed, monkeypatch):
+    """Means, values of members and scales of colours, however the columns were scaled."""
+    X, y, _ = mixed
+    X = X - X.min(axis=0)
+    rows = [[*row, 2000 + c, "ab"[c % 2]] for row, c in zip(X.tolist(), y.tolist(), strict=True)]
+    write_rows("mine.csv", [*(f"f{j}" for j in range(P)), "year", "colour"], rows)
+    seen = []
+    monkeypatch.setattr(page, "write", lambda run, path: (seen.append(run), path.write_text("")))
+    run("cluster", "mine.csv", "-k", K, "--scale", "standard", "--encode", "colour")
+    (shown,) = seen
+    np.testing.assert_allclose(shown.X[:, :P].std(axis=0), 1)
+    np.testing.assert_allclose(shown.in_units(shown.X)[:, :P], X, atol=1e-9)
+    np.testing.assert_allclose(np.unique(shown.in_units(shown.X)[:, P:]), [0, 1])
+    assert [*shown.aside] == ["year", "colour"]
+    np.testing.assert_array_equal(shown.aside["year"], 2000 + y)
+    bars = [bar for cluster in clusters(shown, 3, 1000) for bar in cluster.bars]
+    means = {number(mean) for mean in X.mean(axis=0)}
+    assert {bar.mean for bar in bars if bar.feature.startswith("f")} <= means
+    known = features(shown, 10**6)
+    first = columns(shown, np.arange(N), known, 10**6)[0]
+    np.testing.assert_allclose(
+        [first["low"], first["high"]], [X[:, 0].min(), X[:, 0].max()], atol=1e-9
+    )
+    run("cluster", "mine.csv", "-k", K, "--pca", "2", "--force")
+    assert [*seen[1].aside] == [*(f"f{j}" for j in range(P)), "year", "colour"]

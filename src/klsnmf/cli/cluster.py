@@ -162,7 +162,7 @@ def cluster(
             from ..estimators.strengths import strengths
             from .fits import fit, has_parameter
 
-            table, preparation = prepared(table, source, [method])
+            read_table, (table, preparation) = table, prepared(table, source, [method])
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
@@ -183,7 +183,10 @@ def cluster(
                 if joined is not None:
                     _write_joined(source, table, aside / joined, *found_labels, summary["words"])
                 notes += _write_model(fitted.estimator, aside, asked, table, preparation)
-                found, failure = _write_report(table, fitted, strength, asked, notes, aside)
+                shown = {"units": preparation.units, "aside": _not_used(read_table, table)}
+                found, failure = _write_report(
+                    table, fitted, strength, asked, notes, aside, **shown
+                )
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
                 summary["folder"] = str(folder)
@@ -296,8 +299,29 @@ def _write_model(
     return []
 
 
+def _not_used(before: Table, table: Table) -> dict[str, Any]:
+    """The columns of a table that were not clustered by, of the samples that were."""
+    from scipy import sparse
+
+    if table.rows is not None:
+        before = before.only(table.rows)
+    used = {*(table.features or ())}
+    numbers = {}
+    if before.features is not None and not sparse.issparse(before.X) and not table.image_shape:
+        left = [j for j, name in enumerate(before.features) if name not in used]
+        numbers = {before.features[j]: before.X[:, j] for j in left}
+    words = {} if table.text_column else before.words
+    return {**numbers, **words, **before.aside}
+
+
 def _write_report(
-    table: Table, fitted: Fitted, strength: Any, asked: _Asked, notes: Sequence[str], folder: Path
+    table: Table,
+    fitted: Fitted,
+    strength: Any,
+    asked: _Asked,
+    notes: Sequence[str],
+    folder: Path,
+    **more: Any,
 ) -> tuple[list[str], ReportError | None]:
     """What the report adds, or what to install for one; and its failure: other results stay."""
     told: list[str] = []
@@ -321,6 +345,7 @@ def _write_report(
             seconds=fitted.seconds,
             messages=[*table.warnings, *fitted.messages],
             notes=list(notes),
+            **more,
         )
         told += remarks(run)
         page.write(run, folder / "report.html")

@@ -19,6 +19,7 @@ import numpy as np
 from ..core.words import listed, plural, short
 from .table import (
     MISSING,
+    MOST_CATEGORIES,
     Choice,
     Counted,
     InputError,
@@ -50,6 +51,8 @@ class _Column:
     grouped: int = 0  # numbers such as 1,234
     first_grouped: tuple[int, str] = (0, "")
     large: bool = False  # whether there is one such as 1234
+    kinds: dict[str, str] | None = field(default_factory=dict)  # different words, unless too many
+    cells: list[str] = field(default_factory=list)  # of text that has few different words
 
     def take(self, cells: Sequence[str], lines: Sequence[int], decimal_comma: bool) -> None:
         with suppress(ValueError):
@@ -60,6 +63,7 @@ class _Column:
                 self.known += len(cells)
                 self.large |= bool((np.abs(found) >= _THOUSAND).any())
                 return
+        self._keep_words(cells)
         values = np.empty(len(cells))
         for i, cell in enumerate(cells):
             number = _number(cell, decimal_comma)
@@ -79,6 +83,16 @@ class _Column:
                 self.known += 1
             values[i] = number
         self.numbers.append(values)
+
+    def _keep_words(self, cells: Sequence[str]) -> None:
+        """All cells as long as few of them differ; each word is in memory once."""
+        if self.kinds is None:
+            return
+        for cell in cells:
+            self.cells.append(self.kinds.setdefault(cell, cell))
+            if len(self.kinds) > MOST_CATEGORIES:
+                self.kinds, self.cells = None, []
+                return
 
     def close(self) -> None:
         """Once all cells are taken: commas separate thousands in all numbers, or in none."""
@@ -123,7 +137,8 @@ def table_of(
         labels += cells[places.labels] if places.labels is not None else ()
     if not lines:
         raise InputError(f"{path} has column names but no rows. Add rows of data.")
-    kept, left_out = _kept(path, names, columns, places)
+    kept, text, left_out = _kept(path, names, columns, places)
+    aside = {names[place]: known_words(columns[place].cells) for place in text}
     X = np.empty((len(lines), len(kept)))
     for j, place in enumerate(kept):
         X[:, j] = np.concatenate(columns.pop(place).numbers)
@@ -137,6 +152,7 @@ def table_of(
         lines=lines,
         words={names[place]: known_words(found) for place, found in words.items()},
         text_column=choice.text_column,
+        aside={name: found for name, found in aside.items() if len(found) == len(lines)},
     )
 
 
@@ -153,8 +169,8 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
 
 def _kept(
     path: Path, names: Sequence[str], columns: dict[int, _Column], places: Places
-) -> tuple[list[int], list[str]]:
-    """The columns that hold numbers, and what to say of others, if none asked for them."""
+) -> tuple[list[int], list[int], list[str]]:
+    """The columns that hold numbers, those of text, and what to say of these and empty ones."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
         column.close()
@@ -162,7 +178,7 @@ def _kept(
         if column.words and (place in places.named or column.words <= column.known):
             mistaken[place] = column
         elif column.words:
-            text.append(names[place])
+            text.append(place)
         elif not column.known and place not in places.named:
             empty.append(names[place])
         else:
@@ -170,10 +186,14 @@ def _kept(
     if mistaken:
         raise InputError(_mistakes(path, names, mistaken))
     require_some(path, [*kept, *places.words], names)
-    notes = [text_left_out(text)] if text else []
+    notes = [text_left_out([names[place] for place in text])] if text else []
     if grouped := [names[place] for place in kept if columns[place].grouped]:
         notes.append(f"Read as numbers with commas between thousands: {listed(grouped)}.")
-    return kept, notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else [])
+    return (
+        kept,
+        text,
+        notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else []),
+    )
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:

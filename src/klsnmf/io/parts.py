@@ -26,6 +26,7 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
     counted = all(isinstance(table.ids, Counted) for table in tables)
     lines = (table.lines or range(1, len(table.ids) + 1) for table in tables)
     names = [name for name in first.words if all(name in table.words for table in tables)]
+    aside = [name for name in first.aside if all(name in table.aside for table in tables)]
     targets = [table.target for table in tables if table.target is not None]
     messages = [f"{table.name}: {text}" for table in tables for text in table.messages]
     return replace(
@@ -37,6 +38,7 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
         messages=[f"{plural(len(tables), 'part')} were put together: {n} rows.", *messages],
         lines=[line for part in lines for line in part],
         words={name: [word for table in tables for word in table.words[name]] for name in names},
+        aside={name: [word for table in tables for word in table.aside[name]] for name in aside},
         parts=[part for table in tables for part in [table.name] * len(table.ids)],
     )
 

@@ -21,6 +21,9 @@ from .errors import InputError as InputError
 #: Cells that say that a value is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 
+#: A column with more different words than this holds names or text, and no categories.
+MOST_CATEGORIES = 50
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -71,6 +74,7 @@ class Table:
     words : columns of words by name, each (n,), None where a word is missing
     text_column : that one of words that holds text to cluster by, if there is one
     rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
+    aside : columns of text that are not used, by name, each (n,), if they hold few different words
     blank : (n,) whether a sample has no word that is known, or a count of 0 everywhere, if texts or
         counts were prepared
     """
@@ -88,6 +92,7 @@ class Table:
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     text_column: str | None = None
     rows: Labels | None = None
+    aside: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     blank: NDArray[np.bool_] | None = None
 
     def only(self, kept: Labels) -> Table:
@@ -100,6 +105,7 @@ class Table:
             lines=None if self.lines is None else [self.lines[i] for i in kept],
             parts=None if self.parts is None else [self.parts[i] for i in kept],
             words={name: [words[i] for i in kept] for name, words in self.words.items()},
+            aside={name: [words[i] for i in kept] for name, words in self.aside.items()},
             rows=kept if self.rows is None else self.rows[kept],
             blank=None if self.blank is None else self.blank[kept],
         )

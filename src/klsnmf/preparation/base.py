@@ -6,12 +6,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..core import checks
 from ..core.checks import need
+from ..core.types import Array
 from ..io.table import Table
 
 #: A model with more steps than this was not made by the command.
 _MOST = 100
+
+
+#: The mean and the spread of each column, (p,) and (p,): x * spread + mean is in the user's units.
+Units = tuple[Array, Array]
 
 
 class Step(ABC):
@@ -36,6 +43,10 @@ class Step(ABC):
     def words(self) -> tuple[str, ...]:
         """The columns of text that it takes."""
         return ()
+
+    def units(self, before: Units) -> Units | None:
+        """How to come back to the user's units after this step, as far as there is a way."""
+        return before
 
     @property
     def scale(self) -> str | None:
@@ -73,6 +84,14 @@ class Preparation:
     def scales(self) -> list[str]:
         """What ``--scale`` would be called for the steps that change a scale."""
         return [step.scale for step in self.steps if step.scale is not None]
+
+    @property
+    def units(self) -> Units | None:
+        """How to come from the columns after all steps to the user's units, if there is a way."""
+        found: Units | None = np.zeros(self.n_features), np.ones(self.n_features)
+        for step in self.steps:
+            found = None if found is None else step.units(found)
+        return found
 
     def apply(self, table: Table) -> Table:
         """The table after all steps."""

@@ -11,12 +11,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from ..core.checks import need
 from ..core.types import Matrix
 from ..core.words import listed, plural, short
-from ..io.table import Counted, InputError, Table
-from .base import Step, need_names
+from ..io.table import MOST_CATEGORIES, Counted, InputError, Table
+from .base import Step, Units, need_names
 from .look import spreads
-
-#: A column with more different words than this holds names or text, and no categories.
-MOST = 50
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,10 @@ class Encode(Step):
     @property
     def words(self) -> tuple[str, ...]:
         return (self.column,)
+
+    def units(self, before: Units) -> Units:
+        (mean, spread), q = before, len(self.categories)
+        return np.append(mean, np.zeros(q)), np.append(spread, np.full(q, 1 / self.size))
 
     def apply(self, table: Table) -> Table:
         if self.column not in table.words:
@@ -61,7 +62,7 @@ class Encode(Step):
     def check(self, p: int) -> int:
         need(type(self.column) is str, "a column of categories has no name")
         need_names(self.categories, "the categories of a column")
-        need(0 < len(self.categories) <= MOST, "a column has no categories, or too many")
+        need(0 < len(self.categories) <= MOST_CATEGORIES, "a column has no categories, or too many")
         need(type(self.size) is float and 0 < self.size < np.inf, "a category has no size")
         return p + len(self.categories)
 
@@ -75,10 +76,10 @@ def size_of_categories(X: Matrix) -> float:  # (n, p)
 def fit_encode(table: Table, column: str, size: float) -> Encode:
     """The categories of a column: the words that are in it."""
     categories = sorted({word for word in table.words[column] if word is not None})
-    if not 0 < len(categories) <= MOST:
+    if not 0 < len(categories) <= MOST_CATEGORIES:
         found = plural(len(categories), "different value")
         raise InputError(
             f"{table.name}, column {column!r} has {found}: these are no categories, of which a "
-            f"column has 1 to {MOST}. Leave it out of --encode."
+            f"column has 1 to {MOST_CATEGORIES}. Leave it out of --encode."
         )
     return Encode(column, tuple(categories), size)

@@ -13,7 +13,7 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import listed, plural
 from ..io.table import Counted, InputError, Table
-from .base import Step, need_places
+from .base import Step, Units, need_places
 
 #: What ``--missing`` may be.
 WAYS = ("drop-rows", "drop-columns", "median", "knn")
@@ -56,6 +56,10 @@ class KeepColumns(Step):
     """Some columns stay, the others are left out."""
 
     which: Array  # (q,) the places of those that stay, in order
+
+    def units(self, before: Units) -> Units:
+        mean, spread = before
+        return mean[self.which], spread[self.which]
 
     def apply(self, table: Table) -> Table:
         names = table.features

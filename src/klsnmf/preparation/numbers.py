@@ -14,7 +14,7 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import plural
 from ..io.table import InputError, Table
-from .base import Step, need_places
+from .base import Step, Units, need_places
 
 #: What the counts of a sample add up to under ``--scale log``, before logarithms are taken.
 _USUAL_DEPTH = 10_000.0
@@ -30,6 +30,10 @@ class Standard(Step):
     @property
     def scale(self) -> str:
         return "standard"
+
+    def units(self, before: Units) -> Units:
+        mean, spread = before
+        return mean + self.mean * spread, self.spread * spread
 
     def apply(self, table: Table) -> Table:
         if sparse.issparse(table.X):
@@ -162,6 +166,9 @@ class Components(Step):
 
     mean: Array  # (p,)
     directions: Array  # (q, p)
+
+    def units(self, before: Units) -> None:
+        return None
 
     def apply(self, table: Table) -> Table:
         table.require_numbers(gaps=False)

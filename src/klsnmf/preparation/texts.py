@@ -28,7 +28,7 @@ from ..core import checks
 from ..core.checks import need
 from ..core.types import Array, Labels, Matrix
 from ..io.table import InputError, Table
-from .base import Step, need_names
+from .base import Step, Units, need_names
 
 _WORD = r"(?u)[^\W\d_]{3,}"
 
@@ -53,6 +53,9 @@ class WeighWords(Step):
     @property
     def words(self) -> tuple[str, ...]:
         return (self.text_column,)
+
+    def units(self, before: Units) -> None:
+        return None
 
     def apply(self, table: Table) -> Table:
         texts = _texts(table, self.text_column)

@@ -198,7 +198,8 @@ class _Profile:
         first = first[deviation[first] != 0]
         bars = []
         for j in first[np.abs(deviation[first]) >= _APART]:
-            value, mean = number(self.centers[cluster, j]), number(self.run.means[j])
+            both = np.array([self.centers[cluster, j], self.run.means[j]])
+            value, mean = (number(each) for each in self.run.in_units(both, j))
             bars.append(Bar(self.name(j), float(deviation[j]), value, mean))
         return bars, [] if self.words else np.sort(first[:_COLUMNS]).tolist()
 
@@ -210,6 +211,6 @@ class _Profile:
             return [self.name(j) for j in row.col[most]]
         for j in columns:
             if j not in self.decimals:
-                self.decimals[j] = decimals(np.asarray(X[:, j], dtype=np.float64))
-        row = np.asarray(X[i], dtype=np.float64)
+                self.decimals[j] = decimals(self.run.in_units(X[:, j].astype(np.float64), j))
+        row = self.run.in_units(X[i].astype(np.float64))
         return ["?" if np.isnan(row[j]) else number(row[j], self.decimals[j]) for j in columns]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Labels
-from .packing import UNKNOWN, packed
+from .packing import UNKNOWN, packed, unsigned
 from .run import Run
 from .text import number, plain
 
@@ -88,8 +88,24 @@ def columns(run: Run, which: Labels, found: Features | None, room: int) -> list[
     values = some.toarray() if hasattr(some, "toarray") else np.asarray(some, dtype=np.float64)
     return [
         {"name": _name(run, j), **_column(column)}
-        for j, column in zip(chosen.tolist(), values.T, strict=True)
+        for j, column in zip(chosen.tolist(), run.in_units(values, chosen).T, strict=True)
     ]
+
+
+def columns_aside(run: Run, which: Labels, room: int) -> list[dict[str, Any]]:
+    """The same for columns that were not clustered by; text has names, and 0 for none of them."""
+    found = []
+    for name, values in list(run.aside.items())[: max(1, room // (3 * len(which) + 100))]:
+        some = [values[i] for i in which.tolist()]
+        if all(isinstance(value, str | None) for value in some):
+            kinds = sorted({value for value in some if value is not None})
+            place = {kind: j + 1 for j, kind in enumerate(kinds)}
+            of = packed([place.get(value, 0) for value in some], unsigned(len(kinds) + 1))
+            shown: dict[str, Any] = {"names": [plain(kind) for kind in kinds], "of": of}
+        else:
+            shown = _column(np.asarray(some, dtype=np.float64))
+        found.append({"name": plain(name, _LONGEST), "aside": True, **shown})
+    return found
 
 
 def _column(values: Array) -> dict[str, Any]:  # (m,)
@@ -117,8 +133,8 @@ def packed_features(run: Run, found: Features) -> dict[str, Any]:
     return {
         "names": [_name(run, j) for j in found.places.tolist()],
         "total": number(run.X.shape[1]),
-        "means": packed(found.means, np.float64),
-        "spreads": packed(found.spreads, np.float64),
+        "means": packed(run.in_units(found.means, found.places), np.float64),
+        "spreads": packed(found.spreads * run.units[1][found.places], np.float64),
         "centers": packed(np.rint(found.centers / unit), np.int16),
         "unit": unit,
     }

@@ -49,6 +49,8 @@ th{font-weight:600}td.same{background:var(--rule)}td.none{color:var(--dim)}
 """
 )
 
+_WIDE_TABLE = '<div class="wide" tabindex="0" role="region" aria-label="Clusters of A and of B">'
+
 
 def svg(moves: Moves, names: tuple[str, str]) -> str:
     """The picture by itself: a file that browsers and drawing programs open."""
@@ -70,13 +72,15 @@ def page(moves: Moves, names: tuple[str, str]) -> str:
 <style>{_STYLE}</style>
 </head>
 <body>
+<main>
 <h1>Who moved where</h1>
 <p>Run A is <bdi>{one}</bdi>, run B is <bdi>{two}</bdi>. {escape(in_words(moves))}</p>
-<div class="wide">{_picture(moves, names)}</div>
+<div class="wide" tabindex="0" role="region" aria-label="Picture of the moves">{_picture(moves, names)}</div>
 <p>Grey bands stay in the partner of their cluster; coloured bands move. Point at one for its
 samples.</p>
 {_table(moves)}
 {_samples(moves)}
+</main>
 </body>
 </html>
 """
@@ -181,7 +185,8 @@ def _table(moves: Moves) -> str:
     return (
         "<h2>Clusters of A (rows) and of B (columns)</h2><p>Partners are grey: the pairs that "
         "share the most samples.</p>"
-        f'<div class="wide"><table><tr><th>A \\ B</th>{head}</tr>{"".join(lines)}</table></div>'
+        f"{_WIDE_TABLE}<table><thead><tr><td>A \\ B</td>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
@@ -198,6 +203,7 @@ def _samples(moves: Moves) -> str:
     more = f"<p>{plural(rest, 'more sample')} moved.</p>" if rest else ""
     return (
         "<h2>Samples that moved</h2>"
-        '<div class="wide words"><table><tr><th>id</th><th>in A</th><th>in B</th></tr>'
-        f"{''.join(lines)}</table></div>{more}"
+        '<div class="wide words" tabindex="0" role="region" aria-label="Samples that moved"><table>'
+        '<thead><tr><th scope="col">id</th><th scope="col">in A</th><th scope="col">in B</th></tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table></div>{more}"
     )

@@ -16,7 +16,7 @@ from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, SURE, clusters
-from .features import columns, features, packed_features
+from .features import columns, columns_aside, features, packed_features
 from .findings import findings, in_doubt
 from .fitted import evidence, history
 from .levels import levels
@@ -87,7 +87,10 @@ def render(run: Run) -> bytes:
         drawn = scatter(run, detail.points, detail.sheet)
         known = features(run, detail.entries)
         data = workbench(run, drawn.which, detail.samples) | {
-            "columns": columns(run, drawn.which, known, detail.columns),
+            "columns": [
+                *columns(run, drawn.which, known, detail.columns),
+                *columns_aside(run, drawn.which, detail.columns),
+            ],
             "features": None if known is None else packed_features(run, known),
         }
         context = shared | {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,10 @@ class Run:
         True labels of any type, where they are known; None or NaN for a sample without one.
     image_shape : (height, width), (height, width, 3) or None
         Rows of X are images of this shape.
+    units : (mean, spread), two ndarrays of shape (n_features,), or None
+        Numbers are shown as ``X * spread + mean``: for columns that were scaled.
+    aside : columns that were not clustered by, by name, which can colour the map: numbers, or text
+        with None for a missing value
     strength : ndarray of shape (n_samples,) or None
         How clearly a sample belongs to its cluster, from 0 to 1; None has it computed by
         :func:`klsnmf.estimators.strengths.strengths`.
@@ -57,6 +61,8 @@ class Run:
         features: Sequence[str] | None = None,
         target: np.ndarray[Any, Any] | None = None,
         image_shape: tuple[int, ...] | None = None,
+        units: tuple[Array, Array] | None = None,
+        aside: Mapping[str, Sequence[Any]] | None = None,
         strength: Array | None = None,
         seconds: float | None = None,
         messages: Sequence[str] = (),
@@ -64,12 +70,16 @@ class Run:
     ) -> None:
         n, p = X.shape
         by_sample = {"estimator.labels_": estimator.labels_, "ids": ids, "target": target}
+        by_sample |= {f"aside[{name!r}]": column for name, column in (aside or {}).items()}
         _check_lengths(X, n, **by_sample, strength=strength)
         pixels = None if image_shape is None else range(int(np.prod(image_shape)))
         _check_lengths(X, p, features=features, image_shape=pixels)
         self.name, self.estimator, self.X = name, estimator, X
         self.command, self.seconds, self.messages, self.notes = command, seconds, messages, notes
         self.features, self.target, self.image_shape = features, target, image_shape
+        self.aside = aside or {}
+        self.units = (np.zeros(p), np.ones(p)) if units is None else units
+        _check_lengths(X, p, **{"units[0]": self.units[0], "units[1]": self.units[1]})
         if method is None:
             method = next((key for key, kind in METHODS.items() if type(estimator) is kind), "")
         self.method = method
@@ -119,6 +129,11 @@ class Run:
         which = np.full(len(known), -1)
         which[known] = [place[name] for name in names]
         return ordered, which
+
+    def in_units(self, values: Array, columns: Any = slice(None)) -> Array:  # (..., q)
+        """Values of some columns as the user knows them."""
+        mean, spread = self.units
+        return np.asarray(values * spread[columns] + mean[columns])
 
     def sums(self, V: Any) -> Any:  # (n, m) -> (k, m)
         """The rows of each cluster added up."""
