@@ -134,7 +134,7 @@ def test_points_are_coloured_by_a_column(hostile):
     page = hostile.page
     X = load_wine().data
     X = X / X.max(axis=0)
-    options = page.locator("#colour optgroup option").all_text_contents()
+    options = page.locator("#colour optgroup").first.locator("option").all_text_contents()
     assert len(options) == X.shape[1]
     assert options[0] == HOSTILE[0] + "0"
     page.select_option("#colour", "column 1")

@@ -189,11 +189,9 @@ def _kept(
     notes = [text_left_out([names[place] for place in text])] if text else []
     if grouped := [names[place] for place in kept if columns[place].grouped]:
         notes.append(f"Read as numbers with commas between thousands: {listed(grouped)}.")
-    return (
-        kept,
-        text,
-        notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else []),
-    )
+    if empty:
+        notes.append(f"Left out, because they are empty: {listed(empty)}.")
+    return kept, text, notes
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:

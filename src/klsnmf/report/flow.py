@@ -75,7 +75,8 @@ def page(moves: Moves, names: tuple[str, str]) -> str:
 <main>
 <h1>Who moved where</h1>
 <p>Run A is <bdi>{one}</bdi>, run B is <bdi>{two}</bdi>. {escape(in_words(moves))}</p>
-<div class="wide" tabindex="0" role="region" aria-label="Picture of the moves">{_picture(moves, names)}</div>
+<div class="wide" tabindex="0" role="region" aria-label="Picture of the moves">
+{_picture(moves, names)}</div>
 <p>Grey bands stay in the partner of their cluster; coloured bands move. Point at one for its
 samples.</p>
 {_table(moves)}
