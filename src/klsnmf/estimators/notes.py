@@ -1,7 +1,8 @@
-"""What a fit tells its user, as records: numbers for programs, and the same in words for people.
+"""What a fit tells its user, as records: numbers for programs, and sentences for people.
 
-A record is a sentence in the words of Python, and ``in_command`` the same in those of the command
-line. Nothing else in the package makes sentences about a fit, and nothing reads them.
+``str`` of a record is a sentence that names Python's parameters. ``in_command`` is the same
+sentence with options of the command. Sentences about a fit are made only here, and no program
+reads them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..core.words import plural
 from ..kernels.count import Evidence
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
-#: Doubts of a kind that are told in words; all of them are in the data.
+#: At most this many doubts of a kind are told in words. The data hold all of them.
 _NAMED = 3
 
 
@@ -77,7 +78,7 @@ class Collapsed(Note):
     ----------
     parameter, value : the weight
     trouble, share : what went wrong, and the share of samples that fit no cluster
-    safe : a smaller value that was seen to do; 0 if none was
+    safe : a smaller value that was seen to work; 0 if there was none
     """
 
     warns: ClassVar[bool] = True
@@ -90,7 +91,7 @@ class Collapsed(Note):
 
     @property
     def advised(self) -> float:
-        """Half of what was seen to do: at the edge a smaller λ can do worse than a larger one."""
+        """Half of the safe value: near the limit, a smaller λ can do worse than a larger one."""
         return float(f"{0.5 * self.safe:.3g}")
 
     def __str__(self) -> str:
@@ -117,7 +118,7 @@ class FewerClusters(Note):
     Attributes
     ----------
     found, asked : numbers of clusters
-    told_by : what tells clusters apart, and could be changed: "kernel", "argmax", or nothing
+    told_by : what could be changed to tell clusters apart: "kernel", "argmax", or nothing
     """
 
     warns: ClassVar[bool] = True
@@ -143,7 +144,7 @@ class FewerClusters(Note):
 
 @dataclass(frozen=True, repr=False)
 class MoreThanFeatures(Note):
-    """More components than features: they are not unique, and chance has a part in the clusters."""
+    """More components than features, so that they are not unique and depend on chance."""
 
     warns: ClassVar[bool] = True
 
@@ -161,7 +162,7 @@ class MoreThanFeatures(Note):
         return (
             f"{asked}{self.n_clusters} is more than the {plural(self.n_features, 'feature')} of X, "
             "so the components are not unique and the clusters depend on the start: "
-            f"{remedy}, or use KLSNMF, whose clusters may be more than the features."
+            f"{remedy}, or use KLSNMF, which can find more clusters than features."
         )
 
 
@@ -217,9 +218,9 @@ class InDoubt(Note):
 
     @property
     def reasons(self) -> list[tuple[tuple[int, ...], str]]:
-        """Clusters, those to join first, and why they are doubtful, as a sentence.
+        """The clusters of each doubt, those to join first, and the reason as a sentence.
 
-        The swap first, which is nearly certain; then the clearest doubts of each kind.
+        Swaps come first, because they are nearly certain; then the clearest doubts of each kind.
         """
         one, two, loose = list(self.doubts.one), list(self.doubts.two), self.doubts.loose
         swaps = []
@@ -279,7 +280,7 @@ def what_went_wrong(trouble: Trouble, share: float) -> str:
 
 
 def answer_of(labels: Labels, verdict: str, notes: Sequence[Note]) -> str:  # (n,)
-    """What a fit found, in a line."""
+    """What a fit found, in one line."""
     labels = to_host(labels)
     sizes = np.bincount(labels[labels >= 0])
     sizes, alone = sizes[sizes > 0], int((labels < 0).sum())

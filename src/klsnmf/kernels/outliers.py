@@ -1,4 +1,4 @@
-"""Samples that belong to no cluster: alone, or in specks; and new samples unlike all others."""
+"""Samples that belong to no cluster, alone or in tiny groups; and new samples unlike all others."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .functions import SCALE_NEIGHBOR
 #: Neighbours whose neighbourhoods are compared with that of a sample.
 _ASKED = 10
 
-#: Samples of the fit that new ones are compared with, at most.
+#: New samples are compared with at most this many samples of the fit.
 _COMPARED = 5000
 
-#: A sample is an outlier if its neighbourhood is so many times as wide as those of its neighbours.
+#: A sample is an outlier if its neighbourhood is this many times as wide as its neighbours' are.
 _WIDER = 3.0
 
 
@@ -25,8 +25,8 @@ class Neighbourhoods:
     """How wide the neighbourhoods of samples are: the distance to the 7th neighbour.
 
     A sample far from all others has a neighbourhood that is much wider than those of its
-    neighbours. So has one of a speck of few samples, fewer than seven. Where samples are sparse
-    everywhere, all neighbourhoods are wide, and none is an outlier.
+    neighbours. The same is true of a sample in a tiny group of fewer than seven. If samples are
+    sparse everywhere, all neighbourhoods are wide, and no sample is an outlier.
     """
 
     X: Matrix  # (n, p)
@@ -34,7 +34,7 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, X: Matrix) -> tuple[Neighbourhoods, Array]:
-        """Those of samples, and which of the samples are outliers."""
+        """The neighbourhoods of samples, and which of the samples are outliers."""
         n = X.shape[0]
         m = min(_ASKED, n - 1)
         if m < 1:
@@ -57,8 +57,8 @@ class Neighbourhoods:
 def unlike(X: Matrix, Y: Matrix) -> Array:  # (n, p), (m, p) -> (m,)
     """Which new samples Y are farther from the samples X than any of X is from the others.
 
-    The distance is the one to the 7th neighbour. A new sample that is drawn like the n samples is
-    told to be unlike them with a chance of 1/(n + 1), whatever they are; one of them never is.
+    Distances are those to the 7th neighbour. If a new sample is drawn from the same distribution as
+    the n samples, the chance that it is called unlike them is 1/(n + 1). Samples of X never are.
     """
     X = X[:: -(-X.shape[0] // _COMPARED)]
     m = min(SCALE_NEIGHBOR, X.shape[0] - 1)
