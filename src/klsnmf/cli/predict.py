@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..io.table import Choice, Table
     from ..preparation.base import Preparation
 
-#: Files of arrays that have names, which are not names of columns.
+#: Files in which arrays have names, which are not names of columns.
 _ARRAYS = (".npz", ".mat")
 
 
@@ -53,10 +53,10 @@ def predict(
 ) -> None:
     """Find the clusters of new samples in DATA with a MODEL of klsnmf cluster.
 
-    MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
-    of the same kind as before. A table needs the columns that the model was made from, by name: in
-    any order, and there may be others. What was done to prepare the old samples is done to
-    the new.
+    MODEL is a model.npz, or the folder it is in. No code in it is run, whoever made it. DATA is
+    of the same kind as for klsnmf cluster. A table needs columns with the same names, in any order;
+    it may have others. New samples are prepared in the same way as the samples of the model, and
+    missing values are filled in. Strength 0 means that a sample is unlike all samples of the model.
     """
     _require_model(model)
     require_exists(data)
@@ -96,7 +96,7 @@ def predict(
 
 
 def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
-    """The words of each cluster of texts, as a model has them; None if it has none."""
+    """The words of each cluster of texts, if the model has them."""
     words = about.get("words")
     if not isinstance(words, list) or len(words) < k:
         return None
@@ -158,7 +158,7 @@ def _file_of(model: Path) -> Path:
 
 
 def _require_model(model: Path) -> None:
-    """Refuse a model that is not there, before anything large is imported."""
+    """Refuse a model that does not exist, before anything large is imported."""
     file = _file_of(model)
     if file.exists():
         return

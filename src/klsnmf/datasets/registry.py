@@ -1,8 +1,8 @@
 """What is known about each data set: publisher, address, terms, and how to recognise it.
 
-There are two kinds of hashes. ``sha256`` recognises a publisher's file byte by byte, before anything
-in it is parsed. ``content`` recognises the pixels, the classes and the shape of the images, however
-they are stored, so that a prepared .npz can be checked whatever program compressed it.
+There are two kinds of hashes. ``sha256`` recognises a publisher's file byte by byte, before it is
+parsed. ``content`` recognises the pixels, the classes and the shape of the images, however they are
+stored, so that a prepared .npz can be checked whatever program compressed it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rows of cells, whatever file they stand in: which columns hold numbers, and where one does not.
+"""Rows of cells from any kind of file: which columns hold numbers, and where a cell does not.
 
-Numbers are found column by column, some rows at a time, so that text never fills the memory.
+Numbers are read column by column, some rows at a time, so that text does not fill the memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .table import (
     text_left_out,
 )
 
-#: A number with commas between thousands, such as 1,234 or -1,234,567.8; others have to have them.
+#: A number with commas between thousands, such as 1,234 or -1,234,567.8, and where commas begin.
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _THOUSAND = 1000
 
@@ -42,7 +42,7 @@ _ROWS = 2000
 
 @dataclass
 class _Column:
-    """The numbers of a column, or the first cell that is none."""
+    """The numbers of a column, and the first cell that is not a number."""
 
     numbers: list[np.ndarray] = field(default_factory=list)
     known: int = 0
@@ -85,7 +85,7 @@ class _Column:
         self.numbers.append(values)
 
     def _keep_words(self, cells: Sequence[str]) -> None:
-        """All cells as long as few of them differ; each word is in memory once."""
+        """Keep all cells as long as few of them differ. Each word is in memory once."""
         if self.kinds is None:
             return
         for cell in cells:
@@ -95,7 +95,7 @@ class _Column:
                 return
 
     def close(self) -> None:
-        """Once all cells are taken: commas separate thousands in all numbers, or in none."""
+        """After all cells: commas between thousands must be in all large numbers, or in none."""
         if self.grouped and (self.large or self.words):
             if not self.words or self.first_grouped < self.first_word:
                 self.first_word = self.first_grouped
@@ -107,7 +107,7 @@ class _Column:
 def table_of(
     path: Path, rows: Iterator[tuple[int, list[str]]], choice: Choice, *, decimal_comma: bool
 ) -> Table:
-    """The table of rows, each with the number of its line; the first has the names of columns."""
+    """The table of rows, each given with its line number; the first row names the columns."""
     _, header = next(rows, (0, None))
     if header is None:
         raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
@@ -170,7 +170,7 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
 def _kept(
     path: Path, names: Sequence[str], columns: dict[int, _Column], places: Places
 ) -> tuple[list[int], list[int], list[str]]:
-    """The columns that hold numbers, those of text, and what to say of these and empty ones."""
+    """The columns of numbers, the columns of text, and notes on text and empty columns."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
         column.close()
@@ -195,7 +195,7 @@ def _kept(
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:
-    """How many cells are no numbers, and where the first is."""
+    """A message: how many cells are not numbers, and where the first one is."""
     first = min(columns, key=lambda place: columns[place].first_word[0])
     line, word = columns[first].first_word
     count = sum(column.words for column in columns.values())
@@ -211,7 +211,7 @@ def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> 
 
 
 def is_data(row: Sequence[str], decimal_comma: bool) -> bool:
-    """Whether the first line is a sample: numbers only, and not those that count columns."""
+    """Whether the first line is a sample: only numbers, but not 0, 1, 2 and so on."""
     if any(row == [str(i + start) for i in range(len(row))] for start in (0, 1)):
         return False
     found = [_number(cell, decimal_comma) for cell in row]

@@ -1,4 +1,4 @@
-"""Tables in several parts, files or sheets: rows are put below each other, if their columns fit."""
+"""Tables in several files or sheets: rows are joined, if their columns are the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
     first, *others = tables
     for other in others:
         _require_fit(first, other)
-    # Both what is put together and its parts are in memory for a moment.
+    # The whole and its parts are in memory together for a moment.
     size = sum(_size(table.X) for table in tables)
     memory.require(size, f"The table of {name}", "Give fewer parts.")
     n = sum(len(table.ids) for table in tables)
@@ -64,7 +64,7 @@ def _size(X: Any) -> float:
 
 
 def _require_fit(first: Table, other: Table) -> None:
-    """Refuse a part that has other columns than the first; the message says which."""
+    """Refuse a part whose columns differ from those of the first; the message says how."""
     remedy = "Parts need the same columns: leave it out, or choose columns that all have."
     ours, theirs = first.features, other.features
     if ours is not None and theirs is not None:

@@ -1,4 +1,4 @@
-"""Columns of words: a column of 0 and 1 for each word."""
+"""Columns of words: each word becomes a column."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .look import spreads
 
 @dataclass(frozen=True)
 class Encode(Step):
-    """A column for each category of a column of words: ``size`` in samples of it, and 0 in others.
+    """A column for each category: ``size`` in samples of this category, and 0 in others.
 
-    The squared distance of two samples of different categories is 2 size². This is what it is on
-    average for two samples in a column with the standard deviation ``size``.
+    The squared distance between two samples of different categories is 2 size². Two samples have
+    the same squared distance on average in a column with the standard deviation ``size``.
     """
 
     column: str
@@ -50,7 +50,7 @@ class Encode(Step):
         new = {word for word in words if word is not None} - {*self.categories}
         if new:
             told.append(
-                f"{short(self.column)} has values that the model does not know, and they count as "
+                f"{short(self.column)} has values that the model does not know. They count as "
                 f"none of its categories: {listed(sorted(new))}."
             )
         thin = sparse.issparse(table.X)
@@ -68,18 +68,18 @@ class Encode(Step):
 
 
 def size_of_categories(X: Matrix) -> float:  # (n, p)
-    """What a category must be to count as much as a column of X does on average."""
+    """The size at which a category counts as much as a column of X does on average."""
     each = np.sqrt(mean_variance_axis(X, 0)[1]) if sparse.issparse(X) else spreads(X)
     return float(np.sqrt(np.mean(each[each > 0] ** 2))) if each.any() else 1.0
 
 
 def fit_encode(table: Table, column: str, size: float) -> Encode:
-    """The categories of a column: the words that are in it."""
+    """The categories of a column are the words in it."""
     categories = sorted({word for word in table.words[column] if word is not None})
     if not 0 < len(categories) <= MOST_CATEGORIES:
         found = plural(len(categories), "different value")
         raise InputError(
-            f"{table.name}, column {column!r} has {found}: these are no categories, of which a "
-            f"column has 1 to {MOST_CATEGORIES}. Leave it out of --encode."
+            f"{table.name}, column {column!r} has {found}, and a column of categories "
+            f"has 1 to {MOST_CATEGORIES}. Leave it out of --encode."
         )
     return Encode(column, tuple(categories), size)

@@ -1,4 +1,4 @@
-"""``klsnmf.prepare``: what ``--prepare auto`` does, as a transformer of scikit-learn."""
+"""``klsnmf.prepare``: the same as ``--prepare auto``, as a transformer of scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .numbers import fit_log, fit_standard, log_counts
 
 _SCALES = ("auto", "none", "standard", "log", "log-median")
 
-#: How gaps may be filled in: rows are not left out by a transformer.
+#: How gaps may be filled in. A transformer cannot leave out rows.
 _FILLS = ("knn", "median")
 
 
@@ -33,7 +33,7 @@ def prepare(
     encode: Sequence[str] = (),
     verbose: bool = False,
 ) -> ColumnTransformer:
-    """Make a transformer that prepares the columns of a frame, by what they look like.
+    """Make a transformer that prepares the columns of a frame, based on what they look like.
 
     It does what ``klsnmf cluster`` does with a table. Counts become log1p of counts per the median
     of their sums. Columns of different units get mean 0 and variance 1. Columns that look like
@@ -44,7 +44,7 @@ def prepare(
     ----------
     frame : DataFrame of pandas or polars, a row for each sample
     scale : {"auto", "none", "standard", "log", "log-median"}, default="auto"
-        On what scale numbers are taken. "auto" decides by what the columns look like.
+        The scale of the numbers. "auto" decides based on what the columns look like.
     missing : {"knn", "median"}, default="knn"
         How gaps are filled in: from the nearest samples, or with the median of the column.
     encode : list of str, default=()
@@ -83,7 +83,7 @@ def prepare(
         which[scale] = np.arange(table.X.shape[1])
     if verbose:
         print("\n".join(line.what for line in lines))
-    # To scikit-learn a number is the place of a column, whatever its name.
+    # scikit-learn takes a number for the place of a column, not for its name.
     place = {str(name): name if isinstance(name, str) else j for j, name in enumerate(names)}
     columns = [place[name] for name in table.features or ()]
     parts = []
@@ -114,8 +114,8 @@ def _names(frame: Any) -> list[Any]:
     """The names of the columns; an error if there are none, or if some are the same."""
     if not hasattr(frame, "columns"):
         raise TypeError(
-            f"prepare needs a DataFrame of pandas or polars, not {type(frame).__name__}: it goes "
-            "by the names of columns too. For an array X, use prepare(pandas.DataFrame(X))."
+            f"prepare needs a DataFrame of pandas or polars, not {type(frame).__name__}. It also "
+            "uses the names of columns. For an array X, use prepare(pandas.DataFrame(X))."
         )
     names = list(frame.columns)
     if again := [name for name, count in Counter(names).items() if count > 1]:
@@ -145,7 +145,7 @@ def _categories(column: Any) -> list[Any]:
 
 
 def _measured(table: Table) -> tuple[Table, list[Line]]:
-    """The columns that are measured and known, and what is said of the others."""
+    """The columns that are measured and known, and the lines about the others."""
     lines: list[Line] = []
 
     def keep(table: Table, told: Iterable[Told]) -> Table:
@@ -164,7 +164,7 @@ def _numbers(frame: Any, names: Sequence[Any]) -> Table:
     found = {}
     for name in names:
         column = frame[name]
-        kind = getattr(column.dtype, "kind", None)  # polars has no such letter
+        kind = getattr(column.dtype, "kind", None)  # a dtype of polars has no kind
         if kind in ("b", "i", "u", "f"):
             found[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         elif kind is None and column.dtype.is_numeric():

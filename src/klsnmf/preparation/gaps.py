@@ -18,16 +18,16 @@ from .base import Step, Units, need_places
 #: What ``--missing`` may be.
 WAYS = ("drop-rows", "drop-columns", "median", "knn")
 
-#: Gaps are filled in with the mean of so many samples that are nearest in what is known of both.
+#: Gaps are filled in with the mean of this many nearest samples, by the values that both have.
 NEAREST = 5
 
-#: Samples that means and medians for new samples are taken from, at most.
+#: Means and medians for new samples are taken from at most this many samples.
 _DONORS = 10_000
 
 
 @dataclass(frozen=True)
 class LeaveOutRows(Step):
-    """Rows of which more than this share is missing are left out; 0 takes none with a gap."""
+    """Rows are left out if more than this share is missing; 0 leaves out every row with a gap."""
 
     share: float
 
@@ -47,7 +47,7 @@ class LeaveOutRows(Step):
 
     def check(self, p: int) -> int:
         sound = type(self.share) is float and 0 <= self.share < 1
-        need(sound, "the share of gaps that a row may have is none")
+        need(sound, "the share of gaps that a row may have is not valid")
         return p
 
 
@@ -77,7 +77,7 @@ class Fill(Step):
 
 @dataclass(frozen=True)
 class FillMedian(Fill):
-    """The median of its column in place of each gap."""
+    """Each gap gets the median of its column."""
 
     values: Array  # (p,)
 
@@ -92,7 +92,7 @@ class FillMedian(Fill):
 
 @dataclass(frozen=True)
 class FillNear(Fill):
-    """The mean of the nearest samples that have a value there, in place of each gap."""
+    """Each gap gets the mean of the nearest samples that have a value there."""
 
     samples: Array  # (m, p) of the fit, with their gaps
 
@@ -104,13 +104,13 @@ class FillNear(Fill):
 
     def check(self, p: int) -> int:
         checks.array(self.samples, "the samples that fill its gaps", shape=(None, p), finite=False)
-        need(len(self.samples) > 0, "no sample is there to fill its gaps")
+        need(len(self.samples) > 0, "there is no sample to fill its gaps")
         need(not np.isinf(self.samples).any(), "a sample that fills its gaps is not finite")
         return p
 
 
 def fit_leave_out_columns(table: Table) -> tuple[Step, str] | tuple[None]:
-    """All columns without a gap, if any has one; and a line that names the others."""
+    """A step that keeps the columns without gaps, and a line that names the others."""
     whole = np.flatnonzero(gaps_in_columns(table.X) == 0)
     if len(whole) == table.X.shape[1]:
         return (None,)
@@ -125,7 +125,7 @@ def fit_leave_out_columns(table: Table) -> tuple[Step, str] | tuple[None]:
 
 
 def fit_fill(table: Table, way: str) -> Step:
-    """Gaps are filled in with medians, or from the nearest samples ("knn")."""
+    """A step that fills gaps with medians, or from the nearest samples ("knn")."""
     X = dense(table)
     empty = np.flatnonzero(np.isnan(X).all(axis=0))
     if len(empty):
@@ -141,7 +141,7 @@ def fit_fill(table: Table, way: str) -> Step:
 
 
 def fit_for_new(table: Table) -> FillMedian | None:
-    """Medians for gaps in new samples, where the table has no gap and no step was needed."""
+    """A step that fills gaps in new samples with medians, for a table without gaps."""
     if sparse.issparse(table.X) or table.image_shape is not None or not table.X.size:
         return None
     X = np.asarray(table.X)
@@ -151,11 +151,11 @@ def fit_for_new(table: Table) -> FillMedian | None:
 
 
 def dense(table: Table) -> Array:  # (n, p)
-    """The numbers of a table that is not sparse: gaps of a sparse one cannot be told from zeros."""
+    """The numbers of a table that is not sparse; in a sparse one, gaps would look like zeros."""
     if sparse.issparse(table.X):
         raise InputError(
-            f"{table.name} is sparse, and gaps are filled in in dense tables only. Use --missing "
-            "drop-rows or drop-columns."
+            f"{table.name} is sparse, and gaps can be filled in only in dense tables. Use "
+            "--missing drop-rows or drop-columns."
         )
     return np.asarray(table.X)
 

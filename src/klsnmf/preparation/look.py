@@ -11,37 +11,37 @@ from ..core.types import Array, Labels, Matrix
 from ..core.words import short
 from ..io.table import Table
 
-#: Columns whose spreads differ by more than this have different units, or are remarked on.
+#: Columns whose spreads differ by more than this factor have different units.
 _UNEVEN = 10.0
 
-#: A column with this share of the variance decides nearly alone.
+#: A column with this share of the variance decides almost alone.
 _ALONE = 0.9
 
-#: So many columns of whole numbers are of one kind. Counts are of so many things at least,
+#: At least this many columns of whole numbers are taken as one group, such as counts.
 MANY = 20
-#: and of most of them there are none in a sample, or of some a hundred times as many as usual.
+#: Counts have at least this share of zeros, or a largest number that is this many times the median.
 _ZEROS, _TAIL = 0.2, 100.0
-#: Samples differ in how much was counted by this share of the mean.
+#: The sums of the rows of counts have at least this standard deviation, as a share of their mean.
 _DEPTHS = 0.15
-#: Where more columns than this share reach the largest number, that is the end of a scale, as for
+#: If more than this share of columns reach the largest number, it is the end of a scale, as for
 #: pixels and ratings.
 _AT_THE_END = 0.05
 
-#: A column varies less than counts do if it is so many standard errors below what chance gives.
+#: A column varies less than counts if its variance is this many standard errors below its mean.
 _ERRORS = 3.0
-#: A column that is never below this share of its mean is a count only if it follows the others.
+#: A column never below this share of its mean is a count only if it correlates with the others.
 _NEVER_NEAR_ZERO = 0.1
 _FOLLOWS = 0.3
-#: A column is a total if it makes up this share of the whole, and follows the others so closely.
+#: A total makes up this share of the sum of all columns, and correlates this much with the others.
 _SHARE_OF_TOTAL, _FOLLOWS_CLOSELY = 0.2, 0.9
 
-#: Amounts without a sign of which so many are zero are of one kind: pixels, shares of words.
+#: Nonnegative amounts with at least this share of zeros have one unit: pixels, shares of words.
 _BLANK = 0.3
 
-#: Columns that are looked at together, so that no second table is in memory.
+#: This many columns are looked at together, so that there is no second table in memory.
 _AT_ONCE = 256
 
-#: Columns are centred, and so are components of something, if means are below this many spreads.
+#: Columns count as centred, like principal components, if means are below this many spreads.
 _CENTRED = 1e-3
 
 
@@ -62,7 +62,7 @@ class Units:
 
 
 def counts_in(table: Table) -> Counts | None:
-    """The columns of counts: whole numbers, many of them zero, of samples of uneven depth."""
+    """The columns of counts: whole numbers, many of them zero, with uneven sums of rows."""
     X = table.X
     which = np.flatnonzero(whole_columns(X))
     if len(which) >= MANY:
@@ -88,9 +88,9 @@ def counts_in(table: Table) -> Counts | None:
 def _alike(X: Matrix) -> Array:  # (n, p) -> (p,)
     """Which columns of whole numbers vary as counts of one kind do.
 
-    A count varies by chance at least: its variance is its mean or more. Batches and sexes vary
-    less. A count comes near 0, or it is larger where more was counted. An age does neither.
-    A total is large, and nearly the same in every row as what the other columns add up to.
+    A count varies at least by chance: its variance is its mean or more. A batch or a sex varies
+    less. A count comes near 0, or it is larger in samples where more was counted. An age does
+    neither. A total is large, and nearly proportional to the sum of the other columns.
     """
     n = X.shape[0]
     if sparse.issparse(X):
@@ -142,7 +142,7 @@ def units_in(table: Table, beside: Counts | None = None) -> Units | None:
 
 
 def _of_one_kind(X: Array, spread: Array) -> bool:  # (n, p), (p,)
-    """Whether numbers are amounts of one thing, or components that were made from others."""
+    """Whether all columns have one unit: amounts of one thing, or components."""
     known = X[np.isfinite(X)]
     if known.min() >= 0 and (known == 0).mean() >= _BLANK:
         return True
@@ -152,12 +152,12 @@ def _of_one_kind(X: Array, spread: Array) -> bool:  # (n, p), (p,)
 
 
 def whole_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
-    """Which columns hold whole numbers, none of them negative, gaps aside."""
+    """Which columns hold only whole numbers that are not negative; gaps are ignored."""
     if sparse.issparse(X):
         wrong = (X.data < 0) | (X.data != np.rint(X.data))
         broken = np.bincount(X.indices[wrong], minlength=X.shape[1])
         return broken == 0
-    # Most tables of measurements are told by a few rows.
+    # A few rows suffice to recognise most measurements.
     whole = np.full(X.shape[1], True)
     for rows in (slice(20), slice(None)):
         part = X[rows]
@@ -196,7 +196,7 @@ def uneven(table: Table) -> str | None:
 
 
 def spreads(X: Array) -> Array:  # (n, p) -> (p,)
-    """The standard deviations of what is known; 0 if that is constant up to rounding."""
+    """The standard deviations of the known values; 0 if they are constant up to rounding."""
     found = np.zeros(X.shape[1])
     for begin in range(0, len(found), _AT_ONCE):
         part = X[:, begin : begin + _AT_ONCE].astype(np.float64)

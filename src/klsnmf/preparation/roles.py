@@ -16,7 +16,7 @@ from ..core.words import listed
 from ..io.table import Table
 from .look import MANY, counts_in, whole_columns
 
-#: Names that such columns usually have. A refractive_index is a measurement, an index is not.
+#: Usual names of such columns. An index is no measurement, but a refractive_index is.
 _NAMES = re.compile(r"(.*[ _.-])?(id|ids|uid|uuid|sampleid|rowid)|index|idx|row|nr", re.IGNORECASE)
 _CLASSES = re.compile(
     r"(.*[ _.-])?(class|classes|label|labels|target|cluster)|species|category", re.IGNORECASE
@@ -26,7 +26,7 @@ _YEARS = re.compile(r"(.*[ _.-])?(year|years|yr)([ _.-].*)?", re.IGNORECASE)
 #: Columns that ``--join`` adds: clusters, and the strengths beside them.
 _JOINED = {"cluster": "strength", "klsnmf": "klsnmf_strength"}
 
-#: Fewer rows than this count up by chance.
+#: With fewer rows than this, numbers may count rows by chance.
 _FEW = 5
 
 #: A column with at most this many different whole numbers holds kinds rather than amounts, if each
@@ -34,7 +34,7 @@ _FEW = 5
 _KINDS = 10
 _TIMES = 5
 
-#: Years of which there may be data.
+#: The first and the last year that is recognised.
 _CALENDAR = 1000, 2200
 
 
@@ -51,7 +51,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns that were hardly meant to be clustered by, by their role; and all the others."""
+    """Columns that are probably not meant for clustering, by their role; and all others."""
 
     found: dict[Role, list[str]]
     others: list[int]  # places
@@ -79,11 +79,11 @@ def roles(table: Table) -> Roles:
 
 
 def _kinds(table: Table, whole: list[int], measured: int) -> list[int]:
-    """The columns of whole numbers that hold kinds, ``measured`` the number of all that may stay.
+    """The columns of whole numbers that hold kinds. ``measured`` is how many columns there are.
 
-    Where most columns have few different numbers, these are the data: answers. Where there are many
-    columns of whole numbers, these are the data too: pixels, or counts, beside which a column with
-    few different numbers that are no counts holds kinds, such as a batch.
+    If most columns have few different numbers, these are the data, for example answers. If there
+    are many columns of whole numbers, they are the data too: pixels or counts. But beside counts, a
+    column with few different numbers that are no counts holds kinds, for example a batch.
     """
     if len(whole) < MANY:
         found = [j for j in whole if _few(table.X[:, j])]
@@ -97,7 +97,7 @@ def _pairs(X: Array, places: list[int]) -> list[int]:  # (n, q)
     """The columns with two different numbers, beside more columns that share one longer scale.
 
     Answers from 1 to 5 are measurements on one scale. A column of 0 and 1 beside them is on another
-    one: it says yes or no, or which of two. Where such columns are the majority, they are the data.
+    scale: it says yes or no, or which of two. If most columns are like that, they are the data.
     """
     if not len(places):
         return []
@@ -112,7 +112,7 @@ def _pairs(X: Array, places: list[int]) -> list[int]:  # (n, q)
 
 
 def _by_name(name: str, column: Array) -> Role | None:  # (n,)
-    """The role of a column of whole numbers that its name tells, or that it counts rows."""
+    """The role of a column of whole numbers, by its name, or because it counts rows."""
     if _NAMES.fullmatch(name) or _counts_rows(column):
         return Role.NAMES
     if _CLASSES.fullmatch(name) and _repeats(column):
@@ -130,7 +130,7 @@ def _few(column: Array) -> bool:  # (n,)
 
 
 def remarks(table: Table) -> list[str]:
-    """What to say of columns that were hardly meant to be clustered by, and count all the same."""
+    """Remarks on columns that are used, but are probably not meant for clustering."""
     found = roles(table).found
     return [
         *_remark(found.get(Role.NAMES, []), Role.NAMES, "--id-column"),
@@ -139,7 +139,7 @@ def remarks(table: Table) -> list[str]:
 
 
 def _counts_rows(column: Array) -> bool:  # (n,)
-    """Whether each row has a whole number of its own, and none between is left out."""
+    """Whether the numbers are consecutive and each occurs once, in any order."""
     n = len(column)
     if n < _FEW or abs(column[-1] - column[0]) >= n or column.max() - column.min() != n - 1:
         return False  # most columns end here
@@ -161,5 +161,5 @@ def _remark(names: Sequence[str], role: Role, option: str) -> list[str]:
 
 
 def option_value(names: Sequence[str]) -> str:
-    """The name of a column for an option, if there is one of them and it is short."""
+    """The name to show in an option, or NAME for several columns or a long name."""
     return shlex.quote(names[0]) if len(names) == 1 and len(names[0]) <= 40 else "NAME"

@@ -1,6 +1,6 @@
 """Two runs side by side as a picture: bands from the clusters of one to those of the other.
 
-Names come from other people's files: all of them are made visible, short, and escaped.
+Names may come from strangers' files, so they are shortened, escaped and made visible.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .text import number, percent, plain, plural
 
 _WIDTH, _LEFT, _RIGHT, _BAR = 760, 190, 570, 12
 
-#: A bar is at least so high, that its name can be read beside it, and so far from the next.
+#: The least height of a bar, so that its name can be read, and the gap to the next.
 _LEAST, _GAP, _TOP = 14, 6, 34
 
-#: All bars together are about so high, where they can be.
+#: The usual height of all bars together.
 _USUAL = 420
 
-#: Bands, clusters in the table and samples in the list, at most. JSON and CSV have them all.
+#: The most bands, clusters in the table and samples in the list. JSON and CSV have all.
 _BANDS, _CLUSTERS, _SAMPLES = 3000, 60, 500
 
 _LONGEST = 22
@@ -53,7 +53,7 @@ _WIDE_TABLE = '<div class="wide" tabindex="0" role="region" aria-label="Clusters
 
 
 def svg(moves: Moves, names: tuple[str, str]) -> str:
-    """The picture by itself: a file that browsers and drawing programs open."""
+    """The picture alone, as a file for browsers and drawing programs."""
     return _picture(moves, names, f"<style>{_STYLE}</style>") + "\n"
 
 
@@ -88,7 +88,7 @@ samples.</p>
 
 
 def in_words(moves: Moves) -> str:
-    """What there is to say in a sentence or two."""
+    """The result in one or two sentences."""
     n, only = len(moves.ids), [len(ids) for ids in moves.only]
     told = (
         f"{len(moves.moved)} of {counted(n, 'sample')} moved ({percent(moves.share)}); the "
@@ -139,7 +139,7 @@ class _Side:
         self.used = np.zeros(len(sizes))
 
     def take(self, cluster: int, count: int) -> tuple[float, float]:
-        """The next piece of a bar, for so many samples: its top and its end."""
+        """The next piece of a bar, for this number of samples: its top and its end."""
         high = float(self.heights[cluster] * count / self.sizes[cluster])
         top = float(self.tops[cluster] + self.used[cluster])
         self.used[cluster] += high

@@ -9,9 +9,9 @@ Here p_ab is the chance that a walk is in a now and in b after T steps (:mod:`kl
 The share is 0 for separate pieces, and 1/2 if there is nothing between the two sets.
 
 * Two clusters may be one if the border between them is weak.
-* A cluster may be two if there is a border inside it that is not weak, nor much weaker than those
-  that were drawn.
-* A cluster is loose if walks leave it for many others.
+* A cluster may be two if it has a border inside that is neither weak nor much weaker than the
+  borders between clusters.
+* A cluster is loose if many walks leave it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ WEAK = 0.125
 #: A cluster is loose if a larger share of walks leaves it.
 _LOOSE = 0.25
 
-#: How much weaker than the weakest border that was drawn one may be that was not.
+#: How much weaker a border inside may be than the weakest border between clusters.
 _SLACK = 0.025
 
-#: The fewest samples of a part that may be a cluster: more than a neighbourhood.
+#: A part with at most so many samples is too small for a cluster.
 _FEWEST = 10
 
 
@@ -55,12 +55,12 @@ def doubts_of(walk: Walk, labels: Labels) -> Doubts:
 
 
 def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)
-    """The border between any two clusters; 0 of a cluster with itself."""
+    """The border between any two clusters; 0 on the diagonal."""
     return border(walk.crossings(labels))
 
 
 def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
-    """The clearest border inside each cluster that was looked at; 1/2 where there is none.
+    """The clearest border that was found inside each cluster; 1/2 if there is none.
 
     Clusters are cut along the direction in which they are widest, once with equal weights of
     samples and once with equal weights of clusters.
@@ -81,7 +81,7 @@ def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
 
 
 def border(p: Array) -> Array:  # (k, k) -> (k, k)
-    """Borders from how likely walks are in each set now and in each later."""
+    """The borders, from the chances that a walk is in one set now and in another later."""
     own = np.maximum(p.diagonal(), np.finfo(float).tiny)
     crossed = p / (own[:, None] + p)
     found = (crossed + p / (own + p)) / 2
