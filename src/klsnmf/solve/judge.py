@@ -22,7 +22,7 @@ def walk_score(X: Any, labels: Any) -> float:
 
     Use it to compare numbers of clusters, settings and methods on the same X, and also the labels
     of other packages: it depends only on X and the labels. It is like scikit-learn's
-    ``silhouette_score``, but for clusters of any shape.
+    ``silhouette_score``, and suits clusters of any shape.
 
     A random walk goes from neighbour to neighbour in X. Clusters have a high score if the walk
     stays in them for long, and if they explain the directions in which it is slow. It is the score
