@@ -118,8 +118,9 @@ def _names(frame: Any) -> list[Any]:
             "uses the names of columns. For an array X, use prepare(pandas.DataFrame(X))."
         )
     names = list(frame.columns)
-    if again := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"Several columns have the name {again[0]!r}. Give each its own name.")
+    name, count = Counter(names).most_common(1)[0] if names else ("", 1)
+    if count > 1:
+        raise ValueError(f"{count} columns have the name {name!r}. Give each its own name.")
     return names
 
 
