@@ -21,9 +21,9 @@ from klsnmf.kernels.count import (
 def evidence(score, chosen=None, first=2):
     score = np.asarray(score, float)
     numbers = np.arange(first, first + len(score))
-    ones = np.ones(len(score))
+    ones, zeros = np.ones(len(score)), np.zeros(len(score))
     found = chosen_of(numbers, score) if chosen is None else chosen
-    return Evidence(numbers, ones, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
+    return Evidence(numbers, zeros, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
 
 
 def test_clusters_beside_which_others_are_specks_are_worth_few():
@@ -65,6 +65,12 @@ def test_when_an_answer_is_clear(score, clear):
     assert evidence(score).clear is clear
     verdict = evidence(score).verdict
     assert ("But look at" in verdict or "not clear" in verdict) != clear
+
+
+def test_of_pieces_that_are_never_left_a_number_is_clear():
+    found = evidence([0.5, 1.0, 0.6])
+    assert not found.clear
+    assert replace(found, persistence=np.array([0.2, 8.0, 0.2])).clear
 
 
 def test_what_is_told_where_nothing_stands_out():

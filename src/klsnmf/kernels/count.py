@@ -58,9 +58,10 @@ NEAR = 0.7
 LEAST = 0.03
 
 #: An answer is clear if its score is at least this, and no other number has more than this share of
-#: it. That all samples are one piece is clear where no number has a twentieth of the least score.
-CLEAR = 0.5
-RIVAL = 0.6
+#: it, where all of the time counts, √p in the place of √(p / (1 + p)). That all samples are one
+#: piece is clear where no number has a twentieth of the least score.
+CLEAR = 0.8
+RIVAL = 0.4
 _NOTHING = LEAST / 20
 
 #: Of two numbers of clusters within this ratio only the better is a level.
@@ -125,9 +126,9 @@ class Evidence:
         """Whether the number is clear, so that it can be trusted."""
         if self.chosen == 1:
             return not (self.score > _NOTHING).any()
-        others = self.candidates != self.chosen
-        rival = self.score[others].max() if others.any() else 0.0
-        best = self.of(self.chosen, "score")
+        in_all = self.score * np.sqrt(1 + self.persistence)
+        own = self.candidates == self.chosen
+        best, rival = in_all[own].max(initial=0.0), in_all[~own].max(initial=0.0)
         return bool(best >= CLEAR and rival <= RIVAL * best)
 
     @property
