@@ -198,9 +198,9 @@ def by_chance(
 
     The more dimensions samples lie in, the less is explained. More is explained where there are
     only two clusters, and where a cluster has few samples beside the q neighbours, above all if
-    pieces are thin: there the rates, which in d dimensions grow like j^(2/d), grow fast. The
-    numbers are those that few pieces exceed, normal or uniform, of 2 to 50 dimensions and 100 to
-    5000 samples.
+    pieces are thin: there the rates, which in d dimensions grow like j^(2/d), grow fast. The form
+    was read from draws of single pieces, normal or uniform, of 2 to 50 dimensions; the constants
+    are those with which the number of clusters is found best.
     """
     rates = np.maximum(1 - values, KNOWN_TO)
     j = np.arange(5, min(60, len(rates) - 1, n // 8) + 1)
