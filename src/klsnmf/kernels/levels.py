@@ -25,7 +25,7 @@ class Level:
     score, persistence, clarity : float
         As in :class:`klsnmf.kernels.count.Evidence`.
     stability : float
-        Mean adjusted Rand index of clusters found from different parts of the samples.
+        Adjusted Rand index of clusters that are found from two different parts of the samples.
     cut : float
         The share of walks that leave their clusters before details are forgotten; None without a
         graph.
