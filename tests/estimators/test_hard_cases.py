@@ -72,7 +72,7 @@ def test_a_row_far_larger_than_all_others():
 
 
 SMALL_AFTER_LARGE = """
-import gc, resource
+import ctypes, gc, resource
 import numpy as np
 from klsnmf import KLSNMF, KernelKMeans, SemiNMF
 
@@ -98,7 +98,8 @@ for method, n in ((KLSNMF, 12_000), (KLSNMF, 5_600), (KernelKMeans, 5_600)):
         failed += 1
 assert failed == 3, failed
 gc.collect()
-assert used() < room + 2**27, "something is kept"  # a kernel matrix takes nearly 2**28
+getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # what is free goes back to the system
+assert used() < room + 2**26, "something is kept"  # a kernel matrix takes nearly 2**27
 for each, labels in zip((KLSNMF, SemiNMF), expected):
     np.testing.assert_array_equal(each(3, random_state=0).fit(small).labels_, labels)
 print("well")
