@@ -358,8 +358,9 @@ def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)
     """
     Z = signs - U @ (U.T @ signs)
     found = []
-    for _ in range(_PROBED_STEPS // 2):
+    for turn in range(_PROBED_STEPS // 2):
         Z = step(S, Z)
-        Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
+        if turn % 2:  # U is not exact, and what is left of it fades least
+            Z -= U @ (U.T @ Z)
         found.append(row_lengths(Z) / signs.shape[1])
     return np.array(found)
