@@ -344,7 +344,7 @@ def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)
 
     Of eigenvalues below zero the size counts, as it does where random signs tell what is left out.
     """
-    values, U = linalg.eigh(S.astype(np.float64))
+    values, U = linalg.eigh(S.astype(np.float64), driver="evd")
     values = np.minimum(np.abs(values), 1)
     order = np.argsort(-values, kind="stable")
     nothing = np.zeros((1, len(S)), S.dtype)

@@ -96,21 +96,24 @@ class AllPairs:
     def nearest_others(self, rows: Array, m: int) -> tuple[NDArray[np.intp], Array]:
         if self.d2 is None:
             return nearest_others(self.X, rows, m)
-        d2 = self._with_exact_ties(self.d2[rows], rows, m)
-        found = np.argsort(d2, axis=1, kind="stable")[:, :m]  # of equally far ones the first
-        d2 = np.take_along_axis(d2, found, axis=1).astype(self.X.dtype, copy=False)
-        return found, d2
+        d2 = self.d2[rows]
+        last = np.partition(d2, m - 1, axis=1)[:, m - 1 : m]
+        near = d2 <= last * (1 + _ROUNDING)
+        tied = np.count_nonzero(near, axis=1) > m
+        found = np.empty((len(rows), m), np.intp)
+        found[~tied] = np.nonzero(near[~tied])[1].reshape(-1, m)
+        if tied.any():
+            d2[tied] = self._with_exact_ties(d2[tied], rows[tied], last[tied])
+            found[tied] = np.argsort(d2[tied], axis=1, kind="stable")[:, :m]
+        d2 = np.take_along_axis(d2, found, axis=1)
+        order = np.argsort(d2, axis=1, kind="stable")  # of equally far ones the first
+        d2 = np.take_along_axis(d2, order, axis=1).astype(self.X.dtype, copy=False)
+        return np.take_along_axis(found, order, axis=1), d2
 
-    def _with_exact_ties(self, d2: Array, rows: Array, m: int) -> Array:  # (some, n)
+    def _with_exact_ties(self, d2: Array, rows: Array, last: Array) -> Array:  # (some, n)
         """The distances, from differences where rounding would say who is the last neighbour."""
-        if m >= d2.shape[1]:
-            return d2
-        last = np.partition(d2, (m - 1, m), axis=1)[:, m - 1 : m + 1]
-        tied = last[:, 1] <= last[:, 0] * (1 + _ROUNDING)
-        slack = _ROUNDING * last[:, :1]
-        i, j = np.nonzero(tied[:, None] & (np.abs(d2 - last[:, :1]) <= slack))
-        if i.size:
-            d2[i, j] = squared_distances(self.X, rows[i], self.X, j)
+        i, j = np.nonzero(np.abs(d2 - last) <= _ROUNDING * last)
+        d2[i, j] = squared_distances(self.X, rows[i], self.X, j)
         return d2
 
 

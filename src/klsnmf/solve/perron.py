@@ -36,7 +36,7 @@ _HOPE = 1.2
 _GAIN = 1e-5
 
 #: Steps towards the direction in which a cluster is widest, and the fewest samples that are cut.
-_DIRECTION_STEPS = 8
+_DIRECTION_STEPS = 5
 _FEWEST_CUT = 4
 
 #: What is explained is more than that, where something is divided by it.
