@@ -21,7 +21,7 @@ SCORES = ("accuracy", "nmi", "ari")
 #: the usual graph alone.
 OF_CASE = ["set", "group", "seed", "n", "k", "share"]
 OF_CANDIDATE = ["graphs", "q", "sizes", "known", "pieces", "lost", "lost_usual", "smallest"]
-OF_EVIDENCE = ["ratio", "loses", "tells"]
+OF_EVIDENCE = ["ratio", "kept", "tells"]
 COLUMNS = [
     *OF_CASE,
     *OF_CANDIDATE,
@@ -124,18 +124,11 @@ class Rules:
             return even if self.sizes == "even" else free[0]
         if not self.rule.is_clear(free[0].alone):
             return even
-        judged = [(each.judged, each) for each in free]
-        if not self.second_judge:
-            judged = [(free[0].alone, free[0])]
-        better = [
-            (evidence.ratio, each) for evidence, each in judged if self._prefers(evidence, few)
-        ]
-        return min(better, key=lambda one: one[0])[1] if better else even
-
-    def _prefers(self, evidence: Evidence, few: int) -> bool:
+        judged = [each.judged for each in free] if self.second_judge else [free[0].alone]
         if not self.tells:
-            evidence = replace(evidence, tells=1.0)
-        return self.rule.prefers(evidence, few if self.smallest else -1)
+            judged = [replace(evidence, tells=1.0) for evidence in judged]
+        best = self.rule.best(judged, few if self.smallest else -1)
+        return even if best is None else free[best]
 
     def _thin(self, answer: Candidate, thin: Sequence[Candidate], case: Case) -> Candidate:
         asked = [each for each in thin if each.pieces <= case.k or not self.joined]
@@ -180,7 +173,7 @@ def as_row(case: Case, candidate: Candidate, version: str) -> list[str]:
 def _evidence_cells(evidence: Evidence | None) -> list[str]:
     if evidence is None:
         return [""] * len(OF_EVIDENCE)
-    return [f"{value:.6g}" for value in (evidence.ratio, evidence.lost, evidence.tells)]
+    return [f"{value:.6g}" for value in (evidence.ratio, evidence.kept, evidence.tells)]
 
 
 def cases_of(rows: Iterable[Row]) -> list[Case]:

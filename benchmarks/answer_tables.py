@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ TITLES = {"accuracy": "accuracy", "nmi": "NMI", "ari": "adjusted Rand"}
 GRID = {
     "clear": (0.5, 0.6, 0.68, 0.7, 0.8, 0.9),
     "less": (0.75, 0.8, 0.85, 7 / 8, 0.9, 0.95),
-    "separate": (0.02, 0.03, 0.05, 0.075, 0.1),
+    "keeps": (0.7, 0.75, 0.8, 0.85, 1.0),
     "noisy": (0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9),
     "nothing": (2.0, 0.9),
 }
@@ -50,20 +51,24 @@ MOST_NAMED = 4
 Scores = Mapping[str, float]
 
 
+def rule_of(clear: float, less: float, keeps: float, nothing: float) -> Rule:
+    return replace(RULE, clear=clear, less=less, keeps=keeps, nothing=nothing)
+
+
 class Point(NamedTuple):
     """Thresholds."""
 
     clear: float
     less: float
-    separate: float
+    keeps: float
     noisy: float
     nothing: float
 
     def rules(self) -> Rules:
-        return Rules(Rule(self.clear, self.less, self.separate, self.nothing), self.noisy)
+        return Rules(rule_of(self.clear, self.less, self.keeps, self.nothing), self.noisy)
 
 
-PACKAGE = Point(RULE.clear, RULE.less, RULE.separate, NOISY, RULE.nothing)
+PACKAGE = Point(RULE.clear, RULE.less, RULE.keeps, NOISY, RULE.nothing)
 
 
 def group_of(case: Case) -> str:
@@ -125,7 +130,7 @@ class Measured:
         found = {}
         of_rule = (*Point._fields[:3], "nothing")
         for *of_graphs, nothing in product(*(GRID[name] for name in of_rule)):
-            rule = Rule(*of_graphs, nothing)
+            rule = rule_of(*of_graphs, nothing)
             few = [Rules(rule, np.inf).decide(case).scores for case in self.cases]
             # Where noise is less than all thresholds the graph of many neighbours is not needed.
             many = {
@@ -341,7 +346,7 @@ def _ratios(measured: Measured) -> list[str]:
         "",
         "All free answers without a cluster of a few samples, sorted by what they lose as a share "
         f"of what the even answer loses. Those below {RULE.clear:.2f} are taken if they also tell "
-        f"as much, or lose less than {RULE.separate}.",
+        f"as much, or keep more than {RULE.keeps} of the walks in each cluster.",
         "",
         *head("ratio", "answers", "better than even", "worse", "as good", "mean gain"),
     ]

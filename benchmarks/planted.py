@@ -66,6 +66,14 @@ def touching(seed: int) -> Planted:
     return 4.0 * np.column_stack([y % 2, y // 2]) + rng.normal(size=(len(y), 2)), y
 
 
+def dense_and_thin(seed: int) -> Planted:
+    """A dense cluster of 800 samples, and two of 200 and 50 that are wider."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [800, 200, 50])
+    centres, widths = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]]), np.array([0.3, 1.0, 0.7])
+    return centres[y] + widths[y, None] * rng.normal(size=(len(y), 2)), y
+
+
 def hardly_apart(sizes: Any) -> Callable[[int], Planted]:
     """Round clusters in 100 dimensions: a neighbour is hardly nearer than anyone."""
 
@@ -84,6 +92,7 @@ SETS: dict[str, Callable[[int], Planted]] = {
     "chains with outliers": chains_with_outliers,
     "equal round clusters that touch": touching,
     "15 round clusters of 600 to 15 samples": blobs,
+    "a dense cluster and two thin ones": dense_and_thin,
     "cells of 8 types": cells,
     "100 dimensions, 10 clusters of 100 samples": hardly_apart([100] * 10),
     "100 dimensions, 8 clusters of 400 to 20 samples": hardly_apart(

@@ -10,7 +10,8 @@ from .methods import DETAILS, HOMES, METHODS
 
 if TYPE_CHECKING:
     from . import datasets, metrics, report
-    from .estimators.factor import GNMF, ONMF, RMNMF, WNMF, SemiNMF
+    from .estimators.factor import ONMF, WNMF, SemiNMF
+    from .estimators.graph_factor import GNMF, RMNMF
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks import answer_tables, answers, planted, rows
 from benchmarks.answer_rules import COLUMNS, DROPPED, Candidate, Case, Rules, as_row, cases_of
-from benchmarks.answer_tables import PACKAGE, Measured, group_of, plateau, value
+from benchmarks.answer_tables import PACKAGE, Measured, group_of, plateau, rule_of, value
 from klsnmf import KLSNMF
 from klsnmf.core.words import wrapped
-from klsnmf.solve.choose import Evidence, Rule
+from klsnmf.solve.choose import Evidence
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -83,9 +83,9 @@ def points(all_of_them):
     return dict.fromkeys(SAME_SCORES, float(all_of_them))
 
 
-def free(score, ratio=0.5, tells=0.1, lost=0.2, smallest=40, q=10, alone=0.5):
-    judged, of_one = (Evidence(each, lost, tells, smallest) for each in (ratio, alone))
-    return Candidate("few", q, "free", q, 1, lost, lost, smallest, judged, of_one, points(score))
+def free(score, ratio=0.5, tells=0.1, kept=0.7, smallest=40, q=10, alone=0.5):
+    judged, of_one = (Evidence(each, kept, tells, smallest) for each in (ratio, alone))
+    return Candidate("few", q, "free", q, 1, 0.2, 0.2, smallest, judged, of_one, points(score))
 
 
 def thin(score, lost, sizes="even", q=5, pieces=1, smallest=40):
@@ -114,7 +114,7 @@ def rows_of(*cases):
         (case_of(free(80, alone=0.9)), 60, "no second judge", 60),
         (case_of(free(80, ratio=0.9, alone=0.5)), 60, "no second judge", 80),
         (case_of(free(30, tells=-0.1)), 60, "free answers may tell less", 30),
-        (case_of(free(80, tells=-0.1, lost=0.01)), 80, "always even", 60),  # separate pieces
+        (case_of(free(80, tells=-0.1, kept=0.9)), 80, "always even", 60),
         (case_of(free(30, smallest=10)), 60, "a few samples may be a cluster", 30),
         (case_of(thin(95, 0.2), free(1, ratio=2.0)), 95, "no fewer neighbours", 60),
         (case_of(thin(95, 0.39), free(1, ratio=2.0)), 60, "always even", 60),
@@ -204,7 +204,8 @@ def test_thresholds_are_in_the_middle_of_those_as_good():
     images = plateau(grid, ["images and faces"])
     assert {point.clear for point in images.points} == {0.6, 0.68, 0.7, 0.8, 0.9}
     assert images.centre.clear == 0.7
-    assert images.centre.rules() == Rules(Rule(0.7, 0.85, 0.05, 2.0), 2 / 3)
+    middle = rule_of(clear=0.7, less=0.85, keeps=0.8, nothing=2.0)
+    assert images.centre.rules() == Rules(middle, 2 / 3)
 
 
 def test_the_page_has_a_line_for_each_rule_and_group():

@@ -1,8 +1,12 @@
 """The rules by which an answer is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
+from benchmarks.planted import dense_and_thin
 from klsnmf import KLSNMF
 from klsnmf.kernels.build import KernelSettings
 from klsnmf.kernels.graphs import NOISY, THIN, Neighborhood, neighborhood, numbers_of_neighbors
@@ -18,12 +22,20 @@ def groups(seed, sizes, apart=12.0):
 
 
 def test_a_free_answer_must_lose_much_less_tell_as_much_and_have_no_specks():
-    good = {"ratio": 0.5, "lost": 0.2, "tells": 0.1, "smallest": 30}
+    good = {"ratio": 0.5, "kept": 0.7, "tells": 0.1, "smallest": 30}
     assert RULE.prefers(Evidence(**good), 10)
     assert not RULE.prefers(Evidence(**good | {"ratio": 0.7}), 10)
     assert not RULE.prefers(Evidence(**good | {"tells": -0.1}), 10)
-    assert RULE.prefers(Evidence(**good | {"tells": -0.1, "lost": 0.01}), 10)
+    assert RULE.prefers(Evidence(**good | {"tells": -0.1, "kept": 0.9}), 10)
     assert not RULE.prefers(Evidence(**good | {"smallest": 10}), 10)
+
+
+def test_of_free_answers_one_with_fewer_neighbours_must_lose_an_eighth_less():
+    few, many = (Evidence(ratio=ratio, kept=0.7, tells=0.1, smallest=20) for ratio in (0.4, 0.44))
+    assert RULE.best([few, many], 10) == 1
+    assert RULE.best([replace(few, ratio=0.38), many], 10) == 0
+    assert RULE.best([few, replace(many, ratio=0.7)], 10) == 0
+    assert RULE.best([replace(few, ratio=0.7), replace(many, smallest=10)], 10) is None
 
 
 def test_fewer_neighbours_must_lose_less_and_pieces_are_left_alone():
@@ -50,6 +62,14 @@ def test_unequal_pieces_are_free_and_equal_ones_stay_even(seed):
         choice = choose(graphs, X, np.random.RandomState(seed))
         assert len({(a, b) for a, b in zip(y, choice.answer.labels, strict=True)}) == 4
         assert choice.answer.even == even or choice.answer.lost < RULE.separate
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dense_cluster_is_not_cut_where_thin_ones_lie_beside_it(seed):
+    """Its halves would tell more of where walks end than the small clusters do."""
+    X, y = dense_and_thin(seed)
+    labels = choose(SETTINGS.graphs(X, 3), X, np.random.RandomState(seed)).answer.labels
+    assert adjusted_rand_score(y, labels) > 0.9
 
 
 @pytest.mark.parametrize("seed", range(3))

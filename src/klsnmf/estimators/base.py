@@ -166,6 +166,8 @@ class Clusterer(
     def predict(self, X: Any) -> Labels:
         """The clusters of new samples: those of their largest scores.
 
+        With ``outliers="label"``, samples that belong to no cluster get -1.
+
         Parameters
         ----------
         X : array-like, tensor or sparse matrix of shape (n_new, n_features)

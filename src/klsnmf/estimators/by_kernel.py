@@ -1,4 +1,4 @@
-"""Methods that know samples by their similarity: the way of a fit, and of new samples.
+"""Methods that know samples by their similarity: the way of a fit.
 
 A fit goes from top to bottom in ``_results``: samples, number of clusters, similarity, starts,
 solutions, attributes.
@@ -6,30 +6,26 @@ solutions, attributes.
 
 from __future__ import annotations
 
-import operator
-import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
-from ..core.arithmetic import plus, product
+from ..core.arithmetic import product
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.walk import Walk
-from ..kernels.build import KernelSettings
-from ..kernels.inputs import choose_row_norm, here, scaled, unit_of
+from ..kernels.inputs import choose_row_norm, here, unit_of
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
 from ..kernels.outliers import Neighbourhoods
@@ -40,9 +36,8 @@ from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
 from ..solve.doubt import doubts_of
 from ..solve.levels import Counted, count, count_on
-from ..solve.loop import Journal, solve
+from ..solve.loop import Journal
 from ..solve.phases import (
-    Phase,
     Problem,
     best_by_lam,
     choose_phases,
@@ -52,9 +47,9 @@ from ..solve.phases import (
 )
 from ..solve.solution import CHOSEN, Solution, Start, Status, tidied
 from ..solve.starts import starts
-from .base import Clusterer, Result
+from .base import Result
 from .callbacks import listener
-from .labels import led_by, strength
+from .labels import strength
 from .notes import (
     Collapsed,
     FewerClusters,
@@ -64,6 +59,8 @@ from .notes import (
     NotConverged,
     Note,
 )
+from .placing import Placing, placed
+from .setup import Samples, Setup
 from .validate import as_numbers, check_start, noted_names
 
 #: lam="auto" is this share of the λ at which half of the samples would fit no cluster.
@@ -76,68 +73,11 @@ _PRECISE = 2**26
 AUTO_STARTS = 8
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What a method makes of its parameters: its kernel, its problem, and who solves it.
-
-    As the parameters of :class:`KLSNMF` that have the same names. ``phases`` stand in for those of
-    the solver where a method has its own, and ``run`` for the loop.
-    """
-
-    kernel: KernelSettings
-    lam: float | str = 0.0
-    orthogonal: bool = False
-    solver: str = "soft"
-    graph_weight: float = 0.0
-    graph_neighbors: Any = 5
-    regroup: bool = True
-    phases: Sequence[Phase] = ()
-    run: Callable[..., list[Solution]] = solve
-    engine: Any = None
-    checkpoint: str | os.PathLike[str] | None = None
-
-    @classmethod
-    def of(cls, estimator: Any, kernel: KernelSettings, *, orthogonal: bool) -> Setup:
-        """That of an estimator with all these parameters."""
-        given = (
-            *("lam", "solver", "graph_weight", "graph_neighbors", "regroup"),
-            *("engine", "checkpoint"),
-        )
-        parameters = {name: getattr(estimator, name) for name in given}
-        return cls(kernel, orthogonal=orthogonal, **parameters)
-
-    @property
-    def precomputed(self) -> bool:
-        return bool(self.kernel.kernel == "precomputed")
-
-    @property
-    def screens(self) -> bool:
-        """Whether good starts can be told early: only by fits that end exactly."""
-        return self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Samples that were checked, and how a kernel sees them."""
-
-    X: Matrix
-    scaled: Matrix
-    row_norm: str | None
-    unit: float
-    settings: KernelSettings  # with the workers that have the samples too
-    names: dict[str, Any]  # what scikit-learn notes of X
-
-
-class KernelClusterer(Clusterer):
+class KernelClusterer(Placing):
     """Clusters known by W and the similarity of the samples of the fit."""
 
     n_clusters: int | str
     row_norm: str | None
-
-    W_: Array
-    row_norm_: str | None
-    _similarity: Similarity
-    _new: NewSamples
 
     @abstractmethod
     def _setup(self) -> Setup:
@@ -208,7 +148,7 @@ class KernelClusterer(Clusterer):
         unit = 1.0 if row_norm == "l2" else unit_of(X, setup.kernel.kernel)
         workers = None if send is None else send(X, row_norm, unit)
         settings = replace(setup.kernel, workers=workers)
-        scaled = _scaled(setup, X, row_norm, unit)
+        scaled = setup.as_seen(X, row_norm, unit)
         return Samples(X, scaled, row_norm, unit, settings, noted_names(seen))
 
     def _count(self, setup: Setup, samples: Samples) -> tuple[int, Counted | None]:
@@ -237,8 +177,8 @@ class KernelClusterer(Clusterer):
             return None
         if precision(X) == np.float32 and X.shape[0] * X.shape[1] <= _PRECISE:
             # From the same samples in either precision k-means comes to the same starts.
-            return _scaled(setup, X.astype(np.float64), row_norm, unit)
-        return samples.scaled if X is samples.X else _scaled(setup, X, row_norm, unit)
+            return setup.as_seen(X.astype(np.float64), row_norm, unit)
+        return samples.scaled if X is samples.X else setup.as_seen(X, row_norm, unit)
 
     def _choice(
         self,
@@ -391,98 +331,15 @@ class KernelClusterer(Clusterer):
         xp = namespace(G)
         labels = xp.where(xp.any(G, axis=1), labels, new.labels(KW, own))
         strange = to_host(new.strangers(KW, own))
-        labels = _placed(similarity, X, labels, strange, ~strange, labels)
+        labels = placed(similarity, X, labels, strange, ~strange, labels)
         strengths = cast(strength(new.scores(KW, own), labels), G.dtype)
         return {"labels_": labels, "strengths_": strengths}
-
-    # ------------------------------------------------------------------------ new samples
-
-    def _scores(self, X: Any, method: str) -> Array:
-        samples, (kW, own) = self._products(X, method)
-        new, fitted = self._new, getattr(self, "_clusters", self.labels_)
-        strange = to_host(new.strangers(kW, own))
-        everyone = np.ones(fitted.shape[0], bool)
-        labels = _placed(self._similarity, samples, new.labels(kW, own), strange, everyone, fitted)
-        return led_by(plus(new.scores(kW, own)), labels)
-
-    def predict(self, X: Any) -> Labels:
-        """The clusters of new samples: those of their largest scores.
-
-        With ``outliers="label"`` those that belong to no cluster get -1.
-
-        Parameters
-        ----------
-        X : array-like, tensor or sparse matrix of shape (n_new, n_features)
-            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
-            kernel between new samples and those of the fit, of shape (n_new, n_samples).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_new,)
-        """
-        labels = super().predict(X)
-        known: Neighbourhoods | None = getattr(self, "_neighbourhoods", None)
-        if known is None:
-            return labels
-        samples = to_host(self._samples_as_seen(X))
-        return like(np.where(known.outliers(samples), -1, to_host(labels)), labels)
-
-    def transform(self, X: Any) -> Array:
-        """Rows of G for new samples: how much of each prototype they are made of.
-
-        After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
-        fit get ``G_`` again, up to rounding and what the eigenvectors leave out where
-        diffusion goes along them. After the others, and where G is free, it is the nonnegative
-        combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
-        converges, up to the pull of orthogonality.
-
-        Parameters
-        ----------
-        X : as for ``predict``
-
-        Returns
-        -------
-        G_new : ndarray of shape (n_new, n_clusters)
-        """
-        _, products = self._products(X, "transform")
-        return cast(self._new.coefficients(*products), self.G_.dtype)
-
-    def _products(self, X: Any, method: str) -> tuple[Matrix, tuple[Array, Array]]:
-        """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
-        check_is_fitted(self)
-        arrays.require_fitted_place(self, X, method)
-        samples = self._samples_as_seen(X)
-        return samples, self._similarity.product(samples, self.W_)
 
     def _samples_as_seen(self, X: Any) -> Matrix:
         """New samples as the kernel sees them."""
         setup = self._setup()
         X = as_numbers(self, here(X), reset=False, precomputed=setup.precomputed)
-        return _scaled(setup, of_one_type(X, self.W_), self.row_norm_, self._unit)
-
-    def _kept(self) -> Matrix | None:
-        samples = to_host(self._similarity.samples)
-        return None if samples is None else samples * self._unit
-
-    @property
-    def cluster_centers_(self) -> Array:  # (k, p)
-        """``components_`` by the name that KMeans has for it: weighted means of samples.
-
-        ``predict`` goes by the kernel, not by the nearest of them.
-        """
-        return self.components_
-
-    def similarity(self, i: int) -> Array:
-        """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
-
-        The matrix, of shape (n_samples, n_samples), is never formed.
-        """
-        check_is_fitted(self)
-        i = operator.index(i)
-        n = self.G_.shape[0]
-        if not -n <= i < n:
-            raise IndexError(f"i={i} is not a sample; there are {n}.")
-        return self.G_ @ self.W_[i, :]
+        return setup.as_seen(of_one_type(X, self.W_), self.row_norm_, self._unit)
 
     # ----------------------------------------------------------- habits of scikit-learn
 
@@ -502,11 +359,6 @@ class KernelClusterer(Clusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._setup().precomputed
         return tags
-
-
-def _scaled(setup: Setup, X: Matrix, row_norm: str | None, unit: float) -> Matrix:
-    """The samples as the kernel sees them."""
-    return X if setup.precomputed else scaled(X, row_norm, unit)
 
 
 @stage("steps")
@@ -545,20 +397,3 @@ def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
 def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:
     doubts = doubts_of(walk.as_the_graph_is(), to_host(labels))
     return (InDoubt(doubts, walk.k),) if doubts else ()
-
-
-def _placed(
-    similarity: Similarity,
-    X: Matrix,
-    labels: Labels,
-    strange: Array,
-    among: Array,
-    fitted: Labels,
-) -> Labels:  # (m,)
-    """The labels, but strange samples get that of the nearest among some of the fit."""
-    who, some = np.flatnonzero(strange), np.flatnonzero(among)
-    if not who.size or not some.size:
-        return labels
-    found = np.array(to_host(labels))
-    found[who] = to_host(fitted)[similarity.nearest(to_host(X)[who], some)]
-    return like(found, labels)

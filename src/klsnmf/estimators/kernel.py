@@ -19,8 +19,9 @@ from ..models.new_samples import NearestMean, NewSamples
 from ..solve.phases import Phase
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution
-from .by_kernel import KernelClusterer, Setup
+from .by_kernel import KernelClusterer
 from .labels import lost_with_most, read_labels, strength
+from .setup import Setup
 
 
 class KernelFactorization(KernelClusterer):

@@ -13,8 +13,9 @@ from ..kernels.build import KernelSettings
 from ..kernels.count import Evidence
 from ..kernels.levels import Profile
 from ..solve.solution import Callback
-from .by_kernel import KernelClusterer, Setup
+from .by_kernel import KernelClusterer
 from .notes import FitWarning
+from .setup import Setup
 
 
 @dataclass(eq=False, repr=False)

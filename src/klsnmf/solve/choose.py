@@ -10,7 +10,8 @@ can be compared from graph to graph.
 The even answer of the usual graph, 10 neighbours, stands unless another is clearly better:
 
 1. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
-   and says as much of where walks end. A few samples far from all others are not a cluster.
+   and says as much of where walks end, or each of its clusters keeps most of its walks. A few
+   samples far from all others are not a cluster.
 2. Fewer neighbours are taken where less is lost with them: clusters are thin there. They are asked
    for where neighbours lie along curves and sheets; in many dimensions more is lost with fewer
    neighbours. Clusters that are separate pieces already are left alone.
@@ -57,13 +58,13 @@ class Evidence:
     Attributes
     ----------
     ratio : what it loses as a share of what the even answer loses, the geometric mean over graphs
-    lost : what it loses, the mean over graphs
+    kept : the share of walks that stay in the cluster that keeps fewest, the mean over graphs
     tells : the information it has beyond that of the even answer, in logarithms, the mean
     smallest : samples of its smallest cluster
     """
 
     ratio: float
-    lost: float
+    kept: float
     tells: float
     smallest: int
 
@@ -76,7 +77,12 @@ class Rule:
     ----------
     clear : a free answer loses less than this share of what the even one loses. Free answers that
         were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
-    less : with fewer neighbours less than this share is lost; 0.8 to 0.95 decide alike
+    less : an answer with fewer neighbours loses less than this share of what the other loses; 0.8
+        to 0.95 decide alike
+    keeps : if each cluster of a free answer keeps more than this share of its walks, the answer may
+        tell less. Clusters of unequal size tell less than halves of the largest, though each is
+        clear. Planted ones kept 0.86 and more; the specks beside one large cluster that are the
+        free answer for handwritten letters kept 0.64
     separate : clusters that lose less than this are pieces of the graph
     nothing : clusters that lose more than this say nothing. Of texts, which are noisy too, up to
         0.78 is lost, of DNA sequences 0.97
@@ -84,6 +90,7 @@ class Rule:
 
     clear: float = 0.68
     less: float = 7 / 8
+    keeps: float = 0.8
     separate: float = 0.05
     nothing: float = 0.9
 
@@ -93,8 +100,20 @@ class Rule:
 
     def prefers(self, free: Evidence, smallest: int) -> bool:
         """Whether a free answer is better than the even one, by all judges."""
-        tells = free.tells > 0 or free.lost < self.separate
+        tells = free.tells > 0 or free.kept > self.keeps
         return free.smallest > smallest and self.is_clear(free) and tells
+
+    def best(self, free: Sequence[Evidence], smallest: int) -> int | None:
+        """Which free answer is taken, if any; they are in the order of their neighbours.
+
+        The fewer neighbours there are, the more chance decides where a cluster ends. So an answer
+        with fewer of them must lose an eighth less.
+        """
+        best, least = None, np.inf
+        for place, one in reversed(list(enumerate(free))):
+            if one.ratio < self.less * least and self.prefers(one, smallest):
+                best, least = place, one.ratio
+        return best
 
     def is_thin(self, lost: float, usual: float) -> bool:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
@@ -235,13 +254,10 @@ def _even_or_free(
 ) -> Answer:
     """The even answer, or the free answer of a judge that all of them find clearly better."""
     walks = [judge.walk for judge in judges]
-    others = [judge.answer([free.labels], even=False) for judge in judges[1:]]
-    best, least = even, np.inf
-    for each in (free, *others):
-        evidence = weighed(walks, each, even)
-        if evidence.ratio < least and rule.prefers(evidence, smallest):
-            best, least = each, evidence.ratio
-    return replace(best, q=judges[0].graph.q, lost=walks[0].lost(best.labels))
+    found = [free, *(judge.answer([free.labels], even=False) for judge in judges[1:])]
+    best = rule.best([weighed(walks, each, even) for each in found], smallest)
+    answer = even if best is None else found[best]
+    return replace(answer, q=judges[0].graph.q, lost=walks[0].lost(answer.labels))
 
 
 def weighed(walks: Sequence[Walk], free: Answer, even: Answer) -> Evidence:
@@ -252,7 +268,7 @@ def weighed(walks: Sequence[Walk], free: Answer, even: Answer) -> Evidence:
     )
     return Evidence(
         ratio=float(np.exp(np.log(lost / of_even).mean())),
-        lost=float(lost.mean()),
+        kept=float(np.mean([w.stays(free.labels).min() for w in walks])),
         tells=float(np.log(told / by_even).mean()),
         smallest=free.smallest,
     )

@@ -1,0 +1,117 @@
+"""New samples, for methods that know samples by their similarity to those of the fit."""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..core import arrays
+from ..core.arithmetic import plus
+from ..core.arrays import cast, like, to_host
+from ..core.types import Array, Labels, Matrix
+from ..kernels.outliers import Neighbourhoods
+from ..kernels.similarity import Similarity
+from ..models.new_samples import NewSamples
+from .base import Clusterer
+from .labels import led_by
+
+
+class Placing(Clusterer):
+    """Puts new samples into clusters that are known by W and the similarity to samples."""
+
+    W_: Array
+    row_norm_: str | None
+    _similarity: Similarity
+    _new: NewSamples
+
+    @abstractmethod
+    def _samples_as_seen(self, X: Any) -> Matrix:
+        """New samples as the kernel sees them."""
+
+    def _scores(self, X: Any, method: str) -> Array:
+        samples, (kW, own) = self._products(X, method)
+        new, fitted = self._new, getattr(self, "_clusters", self.labels_)
+        strange = to_host(new.strangers(kW, own))
+        everyone = np.ones(fitted.shape[0], bool)
+        labels = placed(self._similarity, samples, new.labels(kW, own), strange, everyone, fitted)
+        return led_by(plus(new.scores(kW, own)), labels)
+
+    def predict(self, X: Any) -> Labels:
+        labels = super().predict(X)
+        known: Neighbourhoods | None = getattr(self, "_neighbourhoods", None)
+        if known is None:
+            return labels
+        samples = to_host(self._samples_as_seen(X))
+        return like(np.where(known.outliers(samples), -1, to_host(labels)), labels)
+
+    def transform(self, X: Any) -> Array:
+        """Rows of G for new samples: how much of each prototype they are made of.
+
+        After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
+        fit get ``G_`` again, up to rounding and what the eigenvectors leave out where
+        diffusion goes along them. After the others, and where G is free, it is the nonnegative
+        combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
+        converges, up to the pull of orthogonality.
+
+        Parameters
+        ----------
+        X : as for ``predict``
+
+        Returns
+        -------
+        G_new : ndarray of shape (n_new, n_clusters)
+        """
+        _, products = self._products(X, "transform")
+        return cast(self._new.coefficients(*products), self.G_.dtype)
+
+    def _products(self, X: Any, method: str) -> tuple[Matrix, tuple[Array, Array]]:
+        """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""
+        check_is_fitted(self)
+        arrays.require_fitted_place(self, X, method)
+        samples = self._samples_as_seen(X)
+        return samples, self._similarity.product(samples, self.W_)
+
+    def _kept(self) -> Matrix | None:
+        samples = to_host(self._similarity.samples)
+        return None if samples is None else samples * self._unit
+
+    @property
+    def cluster_centers_(self) -> Array:  # (k, p)
+        """``components_`` by the name that KMeans has for it: weighted means of samples.
+
+        ``predict`` goes by the kernel, not by the nearest of them.
+        """
+        return self.components_
+
+    def similarity(self, i: int) -> Array:
+        """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
+
+        The matrix, of shape (n_samples, n_samples), is never formed.
+        """
+        check_is_fitted(self)
+        i = operator.index(i)
+        n = self.G_.shape[0]
+        if not -n <= i < n:
+            raise IndexError(f"i={i} is not a sample; there are {n}.")
+        return self.G_ @ self.W_[i, :]
+
+
+def placed(
+    similarity: Similarity,
+    X: Matrix,
+    labels: Labels,
+    strange: Array,
+    among: Array,
+    fitted: Labels,
+) -> Labels:  # (m,)
+    """The labels, but strange samples get that of the nearest among some samples of the fit."""
+    who, some = np.flatnonzero(strange), np.flatnonzero(among)
+    if not who.size or not some.size:
+        return labels
+    found = np.array(to_host(labels))
+    found[who] = to_host(fitted)[similarity.nearest(to_host(X)[who], some)]
+    return like(found, labels)
