@@ -16,6 +16,7 @@ from klsnmf.grams import spectral, walk
 from klsnmf.kernels import build, graphs, search, similarity
 from klsnmf.kernels.cells import Cells
 from klsnmf.kernels.search import nearest_others
+from klsnmf.solve import choose, perron
 
 SEEDS = range(3)
 
@@ -142,3 +143,22 @@ def test_nearly_all_neighbours_are_found_in_the_papers_sets(name):
     _, d2 = Cells(X, 10).nearest_others()
     truth = nearest_others(X, np.arange(len(X)), 10)[1]
     assert (d2 <= truth[:, -1:] * (1 + 1e-6)).mean() >= 0.95
+
+
+def test_starts_of_many_samples_are_made_of_a_part(monkeypatch):
+    """Nothing but the last steps sees all of them."""
+    X, seen = blobs(n=3000), []
+    monkeypatch.setattr(perron, "_PART", 300)
+    monkeypatch.setattr(perron, "_PART_OF_CLUSTER", 50)
+    for name in ("kmeans", "kmeans_labels"):
+        function = getattr(choose, name)
+
+        def noted(Z, *arguments, function=function, **options):
+            seen.append(len(Z))
+            return function(Z, *arguments, **options)
+
+        monkeypatch.setattr(choose, name, noted)
+    labels = KLSNMF(4, random_state=0).fit(X).labels_
+    assert set(seen) == {300}
+    monkeypatch.undo()
+    assert len(set(zip(labels, KLSNMF(4, random_state=0).fit(X).labels_, strict=True))) == 4
