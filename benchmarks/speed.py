@@ -79,8 +79,9 @@ open(f"{folder}/seconds", "w").write(str(time.perf_counter() - start))
 np.save(f"{folder}/labels.npy", labels)
 """
 
-#: Beyond so many samples a fit is made once, and SpectralClustering not at all.
+#: Beyond so many samples a fit is made once, and SpectralClustering is not asked.
 ONCE = 50_000
+MOST_SPECTRAL = 10_000
 
 
 def ours(k: int) -> Any:
@@ -156,7 +157,7 @@ def stages(rows: Rows, most: int) -> None:
         for name, value in (best | {"MB": peak_megabytes()}).items():
             key = "stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores()
             rows.add(*key, name, f"{value:.4f}")
-        rivals = {"KMeans": kmeans} if n > ONCE else {"KMeans": kmeans, "Spectral": spectral}
+        rivals = {"KMeans": kmeans} | ({"Spectral": spectral} if n <= MOST_SPECTRAL else {})
         fits = {tool: partial(make(CLUSTERS).fit, X) for tool, make in rivals.items()}
         for tool, threads, took in fastest(fits, REPEATS if n <= 3000 else 1):
             key = "stages", "clusters", *X.shape, CLUSTERS, tool, threads
