@@ -16,7 +16,7 @@ from klsnmf.grams import spectral, walk
 from klsnmf.kernels import build, graphs, search, similarity
 from klsnmf.kernels.cells import Cells
 from klsnmf.kernels.search import nearest_others
-from klsnmf.solve import choose, perron
+from klsnmf.solve import choose, loop, perron
 
 SEEDS = range(3)
 
@@ -162,3 +162,16 @@ def test_starts_of_many_samples_are_made_of_a_part(monkeypatch):
     assert set(seen) == {300}
     monkeypatch.undo()
     assert len(set(zip(labels, KLSNMF(4, random_state=0).fit(X).labels_, strict=True))) == 4
+
+
+@pytest.mark.parametrize("solver", ["paper", "soft", "exact"])
+def test_fits_of_a_batch_over_threads(monkeypatch, solver):
+    """What each does with its own numbers is the same on any thread."""
+    monkeypatch.setattr(loop, "_NUMBERS_PER_THREAD", 1)
+    options = {"kernel": "rbf", "init": "random", "n_init": 5, "max_iter": 20, "tol": 0}
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            model = KLSNMF(4, solver=solver, random_state=0, **options).fit(blobs(n=200))
+        found.append(model.G_)
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)

@@ -235,7 +235,8 @@ class _Batch:
 
     def each(self, work: Callable[[_Fit], None]) -> None:
         """What every running fit does with numbers of its own, over threads where they are many."""
-        numbers = sum(stack[0].size for stack in self.stacks.values()) * len(self.running)
+        own = sum(math.prod(stack.shape[1:]) for stack in self.stacks.values())
+        numbers = own * len(self.running)
         useful = min(1 + numbers // _NUMBERS_PER_THREAD, len(self.running))
         threads = min(useful, self.threads.get("blas", 1)) if self.on_host else 1
 
