@@ -129,6 +129,5 @@ def facts(evidence: Evidence | None) -> dict[str, Any] | None:
         "chosen": int(evidence.chosen),
         "clear": evidence.clear,
         "verdict": evidence.verdict,
-        "best": list(evidence.best),
         "levels": list(evidence.levels),
     }

@@ -178,7 +178,7 @@ class NotClear:
 
     @classmethod
     def of(cls, evidence: Evidence) -> NotClear:
-        return cls(evidence.best, evidence.verdict)
+        return cls(evidence.levels, evidence.verdict)
 
     def __str__(self) -> str:
         return f"{self.verdict} See n_clusters_evidence_ and levels_."

@@ -54,6 +54,7 @@ class Numbers:
     more: tuple[int, ...] = ()
     noisy: bool = False
     by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
+    dimension: float | None = None  # in which neighbours lie, if that was asked
 
     @property
     def most(self) -> int:
@@ -71,12 +72,13 @@ def numbers_of_neighbors(
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     around = neighborhood(X, usual, search)
     if around.noise > noisy:
-        return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
+        many = max(usual, min(MANY, room))
+        return Numbers(many, noisy=True, by_rule=True, dimension=around.dimension)
     if n > _MOST_COMPARED:
-        return Numbers(usual, by_rule=True)
+        return Numbers(usual, by_rule=True, dimension=around.dimension)
     fewer = (q for q in FEWER if q < usual and around.dimension <= THIN)
     more = (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True)
+    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True, dimension=around.dimension)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Level:
     score, persistence, clarity : float
         As in the evidence for numbers of clusters.
     stability : float
-        Mean adjusted Rand index of clusters found from different parts of the samples.
+        Adjusted Rand index of clusters that are found from two different parts of the samples.
     cut : float
         The share of walks that leave their clusters before detail is forgotten; None without a
         graph.

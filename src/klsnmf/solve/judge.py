@@ -12,7 +12,7 @@ from ..core.arrays import to_host
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
-from ..kernels.count import by_chance, evenness_of, scores
+from ..kernels.count import PLANE, by_chance, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
 from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
 
@@ -69,11 +69,11 @@ def walk_score(X: Any, labels: Any) -> float:
     graphs = settings.graphs(X, 2)
     assert graphs is not None  # these settings leave the choice of a graph
     q = graphs.numbers.usual
-    return score_of(labels, graphs.graph(q).K, q)
+    return score_of(labels, graphs.graph(q).K, q, graphs.numbers.dimension or PLANE)
 
 
-def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
-    """The score of clusters in a graph of q neighbours."""
+def score_of(labels: Labels, K: Gram, q: int, dimension: float = PLANE) -> float:  # (n,)
+    """The score of clusters in a graph of q neighbours, which lie in so many dimensions."""
     labels = numbered(labels)
     n, k = K.shape[0], int(labels.max()) + 1
     if not 1 < k < n:
@@ -82,7 +82,7 @@ def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
     slow = slow_directions(K, min(max(k, MOST_AT_FIRST) + 1, n), np.random.RandomState(0))
     explained = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
     numbers = np.array([k])
-    chance = by_chance(slow.values, numbers, n, q)
+    chance = by_chance(slow.values, numbers, n, q, dimension)
     if explained <= chance[0]:
         return float(explained - chance[0])
     time = persistence_of(slow.values, n)[numbers - 1]
