@@ -1364,6 +1364,60 @@ FAULTS = [
         "return -1.0",
         "test_a_filter_that_knows_where_eigenvalues_begin_takes_fewer_products",
     ),
+    Fault(
+        "preparation: a gender beside answers is clustered by",
+        "if 2 * shared <= len(scales) or shared <= two.sum():",
+        "if True:",
+        "test_two_numbers_beside_answers_on_one_scale_are_a_category",
+    ),
+    Fault(
+        "preparation: totals are counts",
+        "if follows < _FOLLOWS or (total and follows > _FOLLOWS_CLOSELY):",
+        "if follows < _FOLLOWS:",
+        "test_columns_beside_counts_that_are_none",
+    ),
+    Fault(
+        "preparation: batches are counts",
+        "alike = variance >= (1 - _ERRORS * errors) * mean",
+        "alike = mean >= 0",
+        "test_columns_beside_counts_that_are_none",
+    ),
+    Fault(
+        "preparation: categories hardly count beside large numbers",
+        "work.do(fit_encode(work.table, column, size))",
+        "work.do(fit_encode(work.table, column, 1.0))",
+        "test_categories_count_as_much_as_a_column_whatever_the_unit",
+    ),
+    Fault(
+        "predict: samples unlike all others are placed with confidence",
+        "strengths[strangers(estimator, table.X)] = 0",
+        "strangers(estimator, table.X)",
+        "test_new_samples_unlike_all_others_are_told",
+    ),
+    Fault(
+        "predict: samples of the fit are unlike the others",
+        "finder.kneighbors(Y)[0][:, -1] > widest",
+        "finder.kneighbors(Y)[0][:, -1] > 0.5 * widest",
+        "test_unlike_is_farther_than_any_sample_is",
+    ),
+    Fault(
+        ".csv: commas between thousands in some numbers only",
+        "if self.grouped and (self.large or self.words):",
+        "if self.grouped and self.words:",
+        "test_wrong_tables",
+    ),
+    Fault(
+        "report: scaled numbers in place of the units of the user",
+        "return np.asarray(values * spread[columns] + mean[columns])",
+        "return np.asarray(values)",
+        "test_the_report_has_the_units_of_the_user",
+    ),
+    Fault(
+        "doubts: the sum of two shares is told as one",
+        "found = (crossed + p / (own + p)) / 2",
+        "found = crossed + p / (own + p)",
+        "test_half_of_the_walks_cross_where_there_is_no_border",
+    ),
 ]
 
 

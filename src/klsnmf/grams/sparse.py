@@ -1,14 +1,14 @@
-"""K as a sparse matrix: most pairs of samples have nothing in common. And the links of the others.
+"""K as a sparse matrix, because most pairs of samples are not linked; and the weights of links.
 
 A kernel that keeps neighbours links each sample with some others. N_i are those linked with i, and
-i itself. Within a cluster two neighbours know much the same samples; a link that leads from one
-cluster to another joins two that have hardly any in common (Jarvis and Patrick, "Clustering
-using a similarity measure based on shared near neighbors", 1973). So K_ij becomes K_ij J_ij², where
+i itself. Within a cluster, two neighbours have mostly the same neighbours. A link between clusters
+joins two samples that share hardly any (Jarvis and Patrick, "Clustering using a similarity measure
+based on shared near neighbors", 1973). So K_ij becomes K_ij J_ij², where
 
     J_ij = |N_i ∩ N_j| / |N_i ∪ N_j|.
 
-Numbers of neighbours know no unit and no dimension: they tell clusters apart where distances, in
-many dimensions, are all much the same. Where every sample is linked with every other, J is 1.
+Numbers of shared neighbours depend on no unit and no dimension. They tell clusters apart even in
+many dimensions, where all distances are much the same. If all samples are linked, J is 1.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def read_mtx(path: Path, choice: Choice) -> Table:
 
 
 def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> Table:
-    """The only array of a file, once nothing is asked for by name."""
+    """The only array of a file, if no option names a column."""
     if choice.columns or choice.id_column or choice.label_column:
         raise InputError(
             f"Leave out --columns, --id-column and --label-column, or save a table: {path} is an "
@@ -139,7 +139,7 @@ def _samples(path: Path, arrays: Arrays, choice: Choice) -> str:
 def _aside(
     path: Path, arrays: Arrays, others: Arrays, wanted: str | None, usual: Sequence[str], n: int
 ) -> NDArray[Any] | None:
-    """An array with one entry for each sample, by the name wanted or among others a usual one."""
+    """An array with one entry for each sample: the one asked for, or one with a usual name."""
     if wanted is not None:
         place_of(path, list(arrays), wanted)
         if arrays[wanted].size != n:
@@ -180,7 +180,7 @@ def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
 
 @contextmanager
 def unsound(path: Path, kind: str) -> Iterator[None]:
-    """Content that turns out to be wrong is refused, with the reason."""
+    """Refuse content that turns out to be invalid, with the reason."""
     try:
         yield
     except (KeyError, ValueError) as error:

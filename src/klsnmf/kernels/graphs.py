@@ -35,10 +35,10 @@ NOISY = 2 / 3
 #: better in 1.3 to 3.1; in 5 and more, where images are, more was lost with them without exception.
 THIN = 4.0
 
-#: Samples that tell so.
+#: How many samples are used to find the dimension.
 _ASKED = 256
 
-#: Squared distances below this share of their mean are none.
+#: Squared distances below this share of their mean count as zero.
 _SAME = 1e-12
 
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
@@ -64,9 +64,9 @@ class Numbers:
 def numbers_of_neighbors(
     X: Matrix, k: int, noisy: float = NOISY, search: Search | None = None
 ) -> Numbers:
-    """As many as the samples ask for.
+    """The numbers of neighbours that suit the samples.
 
-    No more than half a cluster of average size: what goes beyond links clusters.
+    At most half a cluster of average size, because further neighbours would link clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
@@ -101,7 +101,7 @@ class Neighborhood:
 
 
 def neighborhood(X: Matrix, q: int, search: Search | None = None) -> Neighborhood:
-    """Of q neighbours, the median over some samples."""
+    """Noise and dimension for q neighbours, as medians over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
     anyone = 2 * variance(X)

@@ -1,4 +1,4 @@
-"""Samples that belong to no cluster: alone, or in specks."""
+"""Samples that belong to no cluster, alone or in tiny groups; and new samples unlike all others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .functions import SCALE_NEIGHBOR
 #: Neighbours whose neighbourhoods are compared with that of a sample.
 _ASKED = 10
 
-#: A sample is an outlier if its neighbourhood is so many times as wide as those of its neighbours.
+#: New samples are compared with at most this many samples of the fit.
+_COMPARED = 5000
+
+#: A sample is an outlier if its neighbourhood is this many times as wide as its neighbours' are.
 _WIDER = 3.0
 
 
@@ -22,8 +25,8 @@ class Neighbourhoods:
     """How wide the neighbourhoods of samples are: the distance to the 7th neighbour.
 
     A sample far from all others has a neighbourhood that is much wider than those of its
-    neighbours. So has one of a speck of few samples, fewer than seven. Where samples are sparse
-    everywhere, all neighbourhoods are wide, and none is an outlier.
+    neighbours. The same is true of a sample in a tiny group of fewer than seven. If samples are
+    sparse everywhere, all neighbourhoods are wide, and no sample is an outlier.
     """
 
     X: Matrix  # (n, p)
@@ -31,7 +34,7 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, X: Matrix) -> tuple[Neighbourhoods, Array]:
-        """Those of samples, and which of the samples are outliers."""
+        """The neighbourhoods of samples, and which of the samples are outliers."""
         n = X.shape[0]
         m = min(_ASKED, n - 1)
         if m < 1:
@@ -49,3 +52,18 @@ class Neighbourhoods:
         own = distances[:, min(SCALE_NEIGHBOR, distances.shape[1]) - 1]
         usual = np.median(self.wide[neighbors], axis=1)
         return np.asarray((own > _WIDER * usual) & (usual > 0))
+
+
+def unlike(X: Matrix, Y: Matrix) -> Array:  # (n, p), (m, p) -> (m,)
+    """Which new samples Y are farther from the samples X than any of X is from the others.
+
+    Distances are those to the 7th neighbour. If a new sample is drawn from the same distribution as
+    the n samples, the chance that it is called unlike them is 1/(n + 1). Samples of X never are.
+    """
+    X = X[:: -(-X.shape[0] // _COMPARED)]
+    m = min(SCALE_NEIGHBOR, X.shape[0] - 1)
+    if m < 1:
+        return np.zeros(Y.shape[0], bool)
+    finder = NearestNeighbors(n_neighbors=m).fit(X)
+    widest = finder.kneighbors()[0][:, -1].max()
+    return np.asarray(finder.kneighbors(Y)[0][:, -1] > widest)

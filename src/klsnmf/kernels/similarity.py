@@ -1,4 +1,4 @@
-"""Similarities: kernels fitted to samples, and what they say of new ones."""
+"""Similarities: kernels fitted to samples, which compare them with new samples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .functions import Kernel, KernelFunction, kernel_of
 from .neighbors import near
 from .search import Rough
 
-#: Entries of k(X_new, X) made at once.
+#: How many entries of k(X_new, X) are computed at once.
 _CROSS = 2**25
 
 #: New samples for which a thread more is worth it.
@@ -35,11 +35,11 @@ Rows = Callable[[Matrix], tuple[Matrix, Array]]
 
 
 class Similarity(Protocol):
-    """A kernel fitted to samples x: what it takes to compare new samples y with them.
+    """A kernel fitted to samples x, with all that is needed to compare new samples y with them.
 
-    It holds what new samples need and no matrix of all pairs, unless that is what they need. A new
-    kind inherits from it, gives ``rows`` and ``nearest``, and inherits ``SimilarityContract`` in
-    the tests. With a precomputed kernel y are rows k(y, x).
+    It holds no matrix of all pairs, unless new samples need it. A new kind inherits from it,
+    defines ``rows`` and ``nearest``, and inherits ``SimilarityContract`` in the tests. With a
+    precomputed kernel, y are rows k(y, x).
     """
 
     @property
@@ -54,14 +54,14 @@ class Similarity(Protocol):
 
     @property
     def samples(self) -> Matrix | None:
-        """The samples x, as far as they are held."""
+        """The samples x, if they are kept."""
         return None
 
     @abstractmethod
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """k(y, x) for new samples y and all x, and k(y, y).
 
-        Samples of the fit get their rows of K again, up to what each kind says of itself.
+        Samples of the fit get their rows of K again; some kinds allow small differences.
         """
 
     def asked_often(self) -> Rows:
@@ -74,10 +74,10 @@ class Similarity(Protocol):
 
     @abstractmethod
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        """Of some samples of the fit, given by their places, the nearest to each y."""
+        """The nearest to each y among some samples of the fit, given by their places."""
 
     def host_copy(self) -> Similarity:
-        """The same with numpy's arrays in place of all that is on a device."""
+        """The same with numpy's arrays in place of device arrays."""
         record: Any = self
         moved = {f.name: arrays.host_copy(getattr(self, f.name)) for f in fields(record)}
         copy: Similarity = replace(record, **moved)
@@ -157,10 +157,10 @@ class FittedKernel(Similarity):
 
 @dataclass(frozen=True)
 class PrecomputedKernel(Similarity):
-    """A kernel known by its numbers only: new samples bring k(x_new, x) along.
+    """A kernel that is known only by its numbers. New samples are given as k(x_new, x).
 
-    k(x_new, x_new) is not among them. It is at least max_j k(x_new, x_j)²/K_jj, and that for the
-    samples of the fit; this stands in, or K_jj where all of them are the same.
+    k(x_new, x_new) is not given. It is at least max_j k(x_new, x_j)²/K_jj, with equality for the
+    samples of the fit. This bound is used, or K_jj if all of them are equal.
     """
 
     diagonal: Array  # (n,), that of the kernel matrix
@@ -183,7 +183,7 @@ class PrecomputedKernel(Similarity):
         return Y @ W, self.rows(Y)[1]
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
-        """The one most alike."""
+        """The most similar one."""
         k = arrays.to_host(Y)
         return np.asarray(among[np.asarray(k[:, among].argmax(axis=1)).ravel()])
 
@@ -216,10 +216,10 @@ class LinkedKernel(Similarity):
 
 @dataclass(frozen=True)
 class DiffusedKernel(Similarity):
-    """A kernel after diffusion: a new sample takes one step to the old ones, then as they do.
+    """A kernel after diffusion. A new sample takes one step to the old ones, then continues there.
 
-    Samples of the fit get their rows again except for what the eigenvectors leave out, if diffusion
-    uses them, and k(y, y) = 1 if K knows that a sample is like none.
+    Samples of the fit get their rows again, except for what the eigenvectors leave out if diffusion
+    uses them. k(y, y) = 1 if a sample resembles no other.
     """
 
     base: Similarity
@@ -260,9 +260,9 @@ class DiffusedKernel(Similarity):
 class LiftedKernel(Similarity):
     """⟨x - m, y - m⟩ + h²: the linear kernel of samples that are lifted by h above their mean m.
 
-    From high above every sample has the same weight in the leading eigenvector of its cluster, and
+    If h is large, every sample has the same weight in the leading eigenvector of its cluster, and
     exact steps at λ = 0 are those of k-means: a cluster c explains n_c h² + n_c ‖mean_c - m‖², up
-    to a part that falls with h². For an h that no sample is longer than no entry is negative.
+    to a part that falls with h². If h is at least the length of every sample, no entry is negative.
     """
 
     X: Matrix  # (n, p)
