@@ -1435,6 +1435,12 @@ FAULTS = [
         "test_rows_that_are_left_out_keep_their_numbers_and_are_told",
     ),
     Fault(
+        "the filter for eigenvectors begins at -1",
+        "return max(float(ritz[0]) - beside[-1], -1.0)",
+        "return -1.0",
+        "test_a_filter_that_knows_where_eigenvalues_begin_takes_fewer_products",
+    ),
+    Fault(
         "preparation: a gender beside answers is clustered by",
         "if 2 * shared <= len(scales) or shared <= two.sum():",
         "if True:",

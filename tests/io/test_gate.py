@@ -192,6 +192,7 @@ def test_a_mat_that_has_no_room(monkeypatch):
     """Neither as it is, nor once it is unpacked."""
     savemat("a.mat", {"X": np.zeros((300, 300))}, do_compression=True)
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 400_000)
+    monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)
     assert "would take" in refused("a.mat")
     savemat("a.mat", {"X": np.zeros((300, 300))})
     assert "would take" in refused("a.mat")

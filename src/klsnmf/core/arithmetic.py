@@ -18,7 +18,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .arrays import device_of, in_best_type, like, namespace, on_host, slices, tiny, without_tiny
 from .types import Array, Labels, Matrix
-from .work import allowed_threads, side_by_side
+from .work import side_by_side, threads_of_blas
 
 #: How many rows of a tall matrix are handled together.
 _ROWS = 4096
@@ -174,7 +174,7 @@ def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
 def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
     """K @ V. scipy uses one thread, so each thread multiplies a part of the rows."""
     useful = 1 + int(K.nnz * V.shape[1] // _PRODUCTS_PER_THREAD)
-    threads = min(useful, allowed_threads().get("blas", 1))
+    threads = threads_of_blas(useful)
     if threads == 1:
         return np.asarray(K @ V)
     out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))

@@ -36,7 +36,7 @@ _MINI_BATCH = 4096
 
 #: Features for each sample from which on other coordinates are taken, and what is added to squared
 #: lengths then, as a share of their mean: more than rounding.
-_WIDE = 4
+_WIDE = 2
 _NEXT_TO_NOTHING = 1e-12
 
 #: Features from which on runs of k-means go side by side.

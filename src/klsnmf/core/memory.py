@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 _SHARE = 0.8
 
 #: Smaller arrays are not checked, because a check takes a millisecond or two.
-_SMALL = 2**16
+_SMALL = 2**20
 
 #: What to do when memory runs out: while a kernel matrix is made, and at any other time.
 SMALLER_KERNEL = (

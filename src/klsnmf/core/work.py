@@ -63,6 +63,11 @@ def allowed_threads() -> dict[str, int]:
     return allowed
 
 
+def threads_of_blas(useful: int) -> int:
+    """So many threads, or as many as BLAS may use now; at least one."""
+    return 1 if useful <= 1 else max(1, min(useful, allowed_threads().get("blas", 1)))
+
+
 def _hold(limits: dict[str, int]) -> bool:
     """Whether every library is at its limit: there may be several of a kind, and they differ."""
     libraries = _controller().lib_controllers

@@ -25,7 +25,7 @@ from scipy.sparse import csgraph
 from ..core.arithmetic import times
 from ..core.arrays import cast, namespace, on_host, slices, to_host
 from ..core.types import Array, Matrix
-from ..core.work import allowed_threads, side_by_side
+from ..core.work import side_by_side, threads_of_blas
 from .base import Gram, Order, inverse_root, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
@@ -158,7 +158,7 @@ class Links:
                     shared = shared + self._through_hubs(some)
                 done[place] = k[parts[place]].multiply(self._shares(some, shared.tocoo()))
 
-        threads = max(1, min(len(parts), allowed_threads().get("blas", 1)))
+        threads = threads_of_blas(len(parts))
         side_by_side(work, [range(t, len(parts), threads) for t in range(threads)])
         rows = [sparse.csr_array((0, n), dtype=k.dtype), *(done[i] for i in range(len(parts)))]
         return sparse.vstack(rows, format="csr", dtype=k.dtype)

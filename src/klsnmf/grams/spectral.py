@@ -344,7 +344,7 @@ def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)
 
     Of eigenvalues below zero the size counts, as it does where random signs tell what is left out.
     """
-    values, U = linalg.eigh(S.astype(np.float64))
+    values, U = linalg.eigh(S.astype(np.float64), driver="evd")
     values = np.minimum(np.abs(values), 1)
     order = np.argsort(-values, kind="stable")
     nothing = np.zeros((1, len(S)), S.dtype)
@@ -358,8 +358,9 @@ def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)
     """
     Z = signs - U @ (U.T @ signs)
     found = []
-    for _ in range(_PROBED_STEPS // 2):
+    for turn in range(_PROBED_STEPS // 2):
         Z = step(S, Z)
-        Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
+        if turn % 2:  # U is not exact, and what is left of it fades least
+            Z -= U @ (U.T @ Z)
         found.append(row_lengths(Z) / signs.shape[1])
     return np.array(found)

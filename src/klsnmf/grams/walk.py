@@ -85,6 +85,17 @@ class Walk:
 
     def features(self, *, even: bool) -> Features:
         """Those of K_t, without directions that faded."""
+        return self._even_features if even else self._free_features
+
+    @cached_property
+    def _even_features(self) -> Features:
+        return self._features(even=True)
+
+    @cached_property
+    def _free_features(self) -> Features:
+        return self._features(even=False)
+
+    def _features(self, *, even: bool) -> Features:
         diffusion = self.diffusion(even=even)
         powers = self.spectrum.values ** (diffusion.steps / 2)
         kept = powers > _NEGLIGIBLE

@@ -20,6 +20,7 @@ from .search import (
     TIE,
     Rough,
     Search,
+    block_of,
     nearest_others,
     search_among,
     sorted_exactly,
@@ -176,15 +177,24 @@ class Mask:
 
 
 def near(
-    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array, r: Array
+    Y: Matrix,
+    X: Matrix,
+    n_neighbors: int | None,
+    reach: Array,
+    r: Array,
+    rough: Rough | None = None,
 ) -> tuple[Pairs | Mask, Array]:
     """The pairs that new samples Y keep, and the radius of each y, never zero.
 
     y keeps its nearest samples, and those that have y within their own reach. A sample at
-    distance zero is taken to be y itself, once.
+    distance zero is taken to be y itself, once. ``rough`` are rough distances to X, for whoever has
+    several questions.
     """
-    search = _near_pairs if follows_lists(X) else _near_mask
-    kept, radii = search(Y, X, n_neighbors, reach)
+    kept: Pairs | Mask
+    if follows_lists(X):
+        kept, radii = _near_pairs(Y, rough or Rough(X), n_neighbors, reach)
+    else:
+        kept, radii = _near_mask(Y, X, n_neighbors, reach)
     xp = namespace(r)
     return kept, cast(xp.where(radii > 0, radii, xp.min(r)), r.dtype)
 
@@ -207,15 +217,14 @@ def _near_mask(
 
 
 def _near_pairs(
-    Y: Matrix, X: Matrix, n_neighbors: int | None, reach: Array
+    Y: Matrix, rough: Rough, n_neighbors: int | None, reach: Array
 ) -> tuple[Pairs, Array]:  # (m,)
     """The same by approximate distances, which are computed exactly if it matters."""
-    n = X.shape[0]
+    n = rough.X.shape[0]
     wanted = min(n, 1 + max(SCALE_NEIGHBOR, n_neighbors or 0))
     none: tuple[Array, Array, Array] = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
     kept, radii = [none], [np.empty(0, reach.dtype)]
-    rough = Rough(X)
-    for some in slices(Y.shape[0], _BLOCK // n):
+    for some in slices(Y.shape[0], block_of(n)):
         part = Y[some]
         i, j, d2 = rough.nearest(part, wanted, reach if n_neighbors else None)
         first = np.searchsorted(i, np.arange(part.shape[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, ClassVar, Protocol
 
@@ -15,15 +15,23 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..core import arithmetic, arrays
 from ..core.types import Array, Matrix
+from ..core.work import side_by_side, tell, threads_of_blas
 from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
 from .functions import Kernel, KernelFunction, kernel_of
 from .neighbors import near
+from .search import Rough
 
 #: How many entries of k(X_new, X) are computed at once.
 _CROSS = 2**25
+
+#: New samples for which a thread more is worth it.
+_ROWS_PER_THREAD = 256
+
+#: k(y, x) for some new samples y, and k(y, y).
+Rows = Callable[[Matrix], tuple[Matrix, Array]]
 
 
 class Similarity(Protocol):
@@ -55,6 +63,10 @@ class Similarity(Protocol):
 
         Samples of the fit get their rows of K again; some kinds allow small differences.
         """
+
+    def asked_often(self) -> Rows:
+        """``rows``, with what they all need made once."""
+        return self.rows
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
@@ -106,13 +118,18 @@ class FittedKernel(Similarity):
         """Whether each sample has a radius of its own, or all have one, or none."""
         return self.form.radii
 
-    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+    def asked_often(self) -> Rows:
+        searched = self.n_neighbors is not None or self.form.radii == "each"
+        rough = Rough(self.X) if searched and arrays.follows_lists(self.X) else None
+        return partial(self.rows, rough=rough)
+
+    def rows(self, Y: Matrix, rough: Rough | None = None) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
         Y = form.prepared(Y)
         q = arrays.zeros(Y.shape[0], self.r) + self.r[0]
         if self.n_neighbors is not None or form.radii == "each":
-            kept, radii = near(Y, X, self.n_neighbors, self.reach, self.r)
+            kept, radii = near(Y, X, self.n_neighbors, self.reach, self.r, rough)
             q = radii if form.radii == "each" else q
         if self.n_neighbors is not None:
             values = kept.entries(form, Y, q, X, self.r)
@@ -186,8 +203,11 @@ class LinkedKernel(Similarity):
     def width(self) -> Any:
         return self.base.width
 
-    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
-        k, own = self.base.rows(Y)
+    def asked_often(self) -> Rows:
+        return partial(self.rows, base=self.base.asked_often())
+
+    def rows(self, Y: Matrix, base: Rows | None = None) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        k, own = (base or self.base.rows)(Y)
         return self.links.weighed(k), own
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
@@ -304,8 +324,21 @@ class MixedKernel(Similarity):
 def _by_rows(
     kernel: Similarity, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
-    """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    some = arrays.slices(Y.shape[0], _CROSS // n) if Y.shape[0] else [slice(0)]
-    parts = [of_rows(*kernel.rows(Y[rows, :])) for rows in some]
+    """What becomes of k(y, x) and k(y, y), some rows y at a time, on the host over threads."""
+    host, m = arrays.follows_lists(Y), Y.shape[0]
+    threads = threads_of_blas(m // _ROWS_PER_THREAD) if host else 1
+    some = list(arrays.slices(m, min(_CROSS // n, -(-m // threads)))) if m else [slice(0, 0)]
+    asked, parts, done = kernel.asked_often(), dict[int, tuple[Array, Array]](), 0
+
+    def work(places: range) -> None:
+        nonlocal done
+        for place in places:
+            rows = some[place]
+            parts[place] = of_rows(*asked(Y[rows, :]))
+            done += rows.stop - rows.start
+            tell("new samples", done, m)
+
+    side_by_side(work, [range(t, len(some), threads) for t in range(threads)])
     xp = arrays.namespace(parts[0][0])
-    return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
+    kW, own = zip(*(parts[place] for place in range(len(some))), strict=True)
+    return xp.concat(kW), xp.concat(own)

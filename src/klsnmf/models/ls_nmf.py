@@ -90,9 +90,10 @@ class LocalSimilarity(Model):
     def patience(self) -> int:
         """Steps that are solved exactly do nothing for ever once they do nothing.
 
-        Except for samples that are like no other of their cluster: those fade out of it.
+        Except for samples that are like no other of their cluster: those fade out of it. And where
+        λ > 0 the entries of W go on by small steps, which get smaller.
         """
-        return _FADING if self.closed else PATIENCE
+        return _FADING if self.step is EXACT else PATIENCE
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """KW from KG, where W is G with columns of another length."""

@@ -36,7 +36,7 @@ from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
-from .perron import best_of
+from .perron import best_of, part_of
 
 #: The number of starts from the eigenvectors of a graph with n_init="auto".
 TRIES = 3
@@ -180,21 +180,29 @@ class Asked:
         return self.walk.k
 
     @cached_property
+    def part(self) -> Labels | slice:
+        return part_of(len(self.walk.shares), self.k)
+
+    @cached_property
     def starts(self) -> list[Labels]:
         """Labels from the leading eigenvectors, with rows of length 1 and with rows as they are."""
-        U = self.walk.spectrum.U[:, : self.k]
+        U = self.walk.spectrum.U[self.part, : self.k]
         rng = np.random.RandomState(self.seed)
         *seeds, last = (draw_seed(rng) for _ in range(self.tries + 1))
         found = list(kmeans_labels(normalize(U), self.k, seeds, _TRIES_ON_A_PART))
-        scaled = U / np.sqrt(self.walk.shares)[:, None]
+        scaled = U / np.sqrt(self.walk.shares[self.part])[:, None]
         found.append(kmeans(scaled, self.k, last, tries=_TRIES_ON_A_PART).labels_)
         tell("starts", len(found), len(found))
         return found
 
     @stage("answers")
-    def answer(self, others: Sequence[Labels], *, even: bool) -> Answer:
-        F = self.walk.features(even=even)
-        best = best_of(F, [*self.starts, *others], self.k, exchange=self.exchange)
+    def answer(
+        self, known: Sequence[Labels], others: Sequence[Labels] = (), *, even: bool
+    ) -> Answer:
+        """The best from its own starts, from labels that are known, and from others of a part."""
+        F, starts = self.walk.features(even=even), [*self.starts, *others]
+        starts += [labels[self.part] for labels in known]
+        best = best_of(F, starts, self.k, exchange=self.exchange)
         return self._noted(best.labels, even)
 
     def _noted(self, labels: Labels, even: bool) -> Answer:
@@ -215,7 +223,7 @@ def choose(
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
     X = in_their_span(X)
-    of_samples: Labels = kmeans(X, k, draw_seed(rng)).labels_
+    of_samples: Labels = kmeans(X[part_of(X.shape[0], k)], k, draw_seed(rng)).labels_
     seed = draw_seed(rng)
     smallest = how_many_neighbors(X.shape[0], k)
 
@@ -225,7 +233,7 @@ def choose(
 
     asked: list[Asked] = []
     at = ask(graphs.graph(graphs.numbers.usual))
-    answer = at.answer([of_samples], even=sizes != "free")
+    answer = at.answer([], [of_samples], even=sizes != "free")
     if sizes == "auto":
         free = at.answer([answer.labels], even=False)
         if rule.is_clear(weighed([at.walk], free, answer)):
@@ -235,8 +243,8 @@ def choose(
     fewer = (graph for q in graphs.numbers.fewer if (graph := graphs.graph(q)).pieces <= k)
     for graph in fewer if answer.lost >= rule.separate else ():
         thin = ask(graph)
-        known = [answer.labels, of_samples] if answer.even else [answer.labels]
-        other = thin.answer(known, even=answer.even)
+        means_too = [of_samples] if answer.even else []
+        other = thin.answer([answer.labels], means_too, even=answer.even)
         sound = answer.even or sizes == "free" or other.smallest > smallest
         if sound and rule.is_thin(other.lost, answer.lost):
             at, answer = thin, other

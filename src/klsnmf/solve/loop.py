@@ -9,19 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, Self
 
 import numpy as np
 
 from ..core.arithmetic import inner
-from ..core.arrays import cast, precision
+from ..core.arrays import cast, follows_lists, precision
 from ..core.types import Array, Labels
-from ..core.work import allowed_threads, tell, threads_for
+from ..core.work import allowed_threads, side_by_side, tell, threads_for
 from ..models.base import Model, State
 from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 
 #: If a model can compute its residual, it is computed after every so many iterations.
 LOOK = 5
+
+#: Numbers of all fits, in factors and products, for which a thread more is worth it.
+_NUMBERS_PER_THREAD = 2**19
 
 #: A fit has collapsed if more than this share of samples fit no cluster.
 MOST_LOST = 0.5
@@ -106,11 +110,9 @@ def solve(
             if not batch.running:
                 break
             for factor in models[0].factors:
-                for fit in batch.running:
-                    fit.update(factor)
+                batch.each(methodcaller("update", factor))
                 batch.renew(factor)
-            for fit in batch.running:
-                fit.judge(iteration, max_iter, tol)
+            batch.each(methodcaller("judge", iteration, max_iter, tol))
             keeper.keep(batch.standings)
             tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
@@ -224,11 +226,25 @@ class _Batch:
                 self.stacks[factor] = np.stack(blocks)
         for name, like in models[0].memory().items():
             self.stacks[name] = np.zeros_like(self.stacks[like])
+        self.on_host = all(follows_lists(stack) for stack in self.stacks.values())
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 
     def _views(self, place: int) -> State:
         return State(**{name: stack[place, ...] for name, stack in self.stacks.items()})
+
+    def each(self, work: Callable[[_Fit], None]) -> None:
+        """What every running fit does with numbers of its own, over threads where they are many."""
+        own = sum(math.prod(stack.shape[1:]) for stack in self.stacks.values())
+        numbers = own * len(self.running)
+        useful = min(1 + numbers // _NUMBERS_PER_THREAD, len(self.running))
+        threads = min(useful, self.threads.get("blas", 1)) if self.on_host else 1
+
+        def some(first: int) -> None:
+            for fit in self.running[first::threads]:
+                work(fit)
+
+        side_by_side(some, range(threads))
 
     def renew(self, factor: str) -> None:
         """Update the products of a factor: from other products if possible, else computed."""
