@@ -58,7 +58,7 @@ AROUND := around cli experiments datasets/test_downloads.py report/test_browser.
 
 # How good the answers are, and that a fit goes on where it was: neither depends on versions.
 ANSWERS := estimators/test_defaults.py solve/test_race.py solve/test_regroup.py \
-	solve/test_checkpoint.py
+	solve/test_levels.py kernels/test_pieces.py solve/test_checkpoint.py
 
 .PHONY: lowest
 lowest: $(LOWEST)/.installed-test ## run the library's tests with the oldest supported dependencies
@@ -81,9 +81,9 @@ fuzz: $(VENV)/.installed-test ## read damaged and crafted files; SECONDS=60 says
 	$(VENV)/bin/python -m benchmarks.fuzz --seconds $(SECONDS)
 
 .PHONY: audit
-audit: $(VENV)/.installed-dev ## look the installed packages up among known vulnerabilities
+audit: $(VENV)/bin/python ## look the packages of the gate up among known vulnerabilities
 	$(VENV)/bin/python -m pip install $(PIPFLAGS) pip-audit
-	$(VENV)/bin/python -m pip_audit --skip-editable
+	$(VENV)/bin/python -m pip_audit --strict --require-hashes --disable-pip -r requirements-gate.txt
 
 .PHONY: pins
 pins: $(VENV)/bin/python ## write requirements-gate.txt anew: what the gate installs, with hashes

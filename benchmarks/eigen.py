@@ -109,6 +109,7 @@ def main() -> None:
                 left = residual(K.normalized()[0], U, min(2 * k, m))
                 row = [name, n, k, m, solver, f"{took:.3f}", f"{left:.2g}"]
                 writer.writerow(row)
+                stream.flush()
                 print(*row, flush=True)
 
 

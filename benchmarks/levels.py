@@ -65,13 +65,13 @@ class Found(NamedTuple):
 def ours(X: Any, seed: int) -> Found:
     model = KLSNMF("auto", random_state=seed).fit(X)
     evidence = model.n_clusters_evidence_
-    return Found(model.labels_, evidence.clear, evidence.best)
+    return Found(model.labels_, evidence.clear, evidence.levels)
 
 
 def number_alone(X: Any, seed: int) -> Found:
     """Our number of clusters, without the clusters: all that is asked for of planted ones."""
     evidence = n_clusters_evidence(X, random_state=seed)
-    return Found(np.arange(len(X)) % evidence.chosen, evidence.clear, evidence.best)
+    return Found(np.arange(len(X)) % evidence.chosen, evidence.clear, evidence.levels)
 
 
 def leiden(X: Any, seed: int) -> Found:

@@ -3,12 +3,13 @@
     python -m benchmarks.soak --minutes 30     # everything, in turn, at random
     python -m benchmarks.soak --kills 1000     # only commands that are ended by signals
     python -m benchmarks.soak --pairs 200      # only pairs of runs into one folder
+    python -m benchmarks.soak --deaths 20      # only fits on workers, one of which is killed
     python -m benchmarks.soak --tables         # docs/results/soak.md from these rows
 
-Every event is a row of ``docs/results/soak.csv``, ``kills.csv`` or ``pairs.csv``: what was done,
-what came of it, whether that is well, the memory of this process and the files left behind. The
-same seed does the same things, but for the moments of signals. Commands run in forked children, so
-that packages are imported once. The command ends with 1 if any event was not well.
+Every event is a row of ``docs/results/soak.csv``, ``kills.csv``, ``pairs.csv`` or ``deaths.csv``:
+what was done, what came of it, whether that is well, the memory of this process and the files left
+behind. The same seed does the same things, but for the moments of signals. Commands run in forked
+children, so that packages are imported once. The command ends with 1 if any event was not well.
 """
 
 from __future__ import annotations
@@ -53,8 +54,12 @@ STEPS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "open", "fcntl.flock"
 #: Growth of memory between the first fits and the last that is none.
 GROWTH = 0.05
 
+#: Seconds after which a fit on workers says where it waits, and after which it is given up. Dask
+#: may take five minutes to notice that a worker is gone.
+SAYS_WHERE, GIVEN_UP = 300, 900
+
 WORKERS = """
-import os, signal, sys, threading
+import faulthandler, os, signal, sys, threading
 import numpy as np
 from distributed import Client, LocalCluster
 from klsnmf import KLSNMF
@@ -66,6 +71,7 @@ if __name__ == "__main__":
     expected = KLSNMF(4, **ways).fit(X).labels_
     with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
+            faulthandler.dump_traceback_later(float(sys.argv[3]))
             victim = list(client.run(os.getpid).values())[0]
             timer = threading.Timer(float(sys.argv[2]), os.kill, (victim, signal.SIGKILL))
             timer.start()
@@ -355,10 +361,14 @@ class Soak:
         script = self.folder / "workers.py"
         script.write_text(WORKERS)
         command = [sys.executable, str(script), str(self.random.randint(0, 99)), f"{after:.2f}"]
+        command.append(str(SAYS_WHERE))
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-        except subprocess.TimeoutExpired:
-            return f"killed after {after:.2f} s", "it hung", False
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=GIVEN_UP
+            )
+        except subprocess.TimeoutExpired as error:
+            said = (error.stderr or b"").decode(errors="replace")
+            return f"killed after {after:.2f} s", f"it hung: {said[-2000:]}", False
         script.unlink()
         good = done.stdout.strip() == "same"
         said = "the same labels" if good else (done.stdout + done.stderr)[-300:]
@@ -435,6 +445,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--deaths", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", action="store_true", help="write the page from stored rows")
     given = parser.parse_args()
@@ -445,12 +456,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, threadpool_limits(1):
         soak = Soak(Path(folder), given.seed)
         soak.cluster()
-        for name, count, event in (("kills", given.kills, "kill"), ("pairs", given.pairs, "pair")):
+        for name, count, event in (
+            ("kills", given.kills, "kill"),
+            ("pairs", given.pairs, "pair"),
+            ("deaths", given.deaths, "workers"),
+        ):
             for _ in range(count):
                 row = soak.do(event)
                 if not row.well:
                     print(row, flush=True)
-                if len(soak.rows) % 50 == 0:
+                if event == "workers" or len(soak.rows) % 50 == 0:
                     store(name, soak.rows)
             if count:
                 store(name, soak.rows)
@@ -503,6 +518,7 @@ def write_page() -> None:
         ("soak", "`python -m benchmarks.soak --minutes 30`, events of all kinds at random"),
         ("kills", "`python -m benchmarks.soak --kills 1000`, a normal run after each"),
         ("pairs", "`python -m benchmarks.soak --pairs 200`, two runs into one folder at once"),
+        ("deaths", "`python -m benchmarks.soak --deaths 20`, a worker is killed during each fit"),
     ):
         if not (rows := stored(name)):
             continue

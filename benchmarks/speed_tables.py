@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from .pictures import HEIGHT, STYLE, WIDTH, compact
 from .rows import Row, exponent, select
+
+#: Sizes in the picture: the largest.
+SIZES_SHOWN = 5
 
 STAGES = ("neighbours", "graphs", "eigenvectors", "answers", "steps")
 RIVALS = ("SpectralClustering", "KMeans")
@@ -21,6 +34,8 @@ def page(rows: list[Row]) -> str:
             *of_sets(select(rows, case="sets")),
             *of_stages(select(rows, case="stages")),
             *of_others(rows),
+            *of_batch(select(rows, case="batch")),
+            *of_mnist(select(rows, case="mnist")),
             "",
         ]
     )
@@ -70,9 +85,44 @@ def of_stages(rows: list[Row]) -> list[str]:
             f"| {n:,} | {told} | {mine[-1] / mine[0]:.1f} | {of['KLSNMF', 'MB']:.0f} "
             f"| {rivals[0]} | {rivals[1]} |"
         )
-    all_of = [row for row in rows if row["tool"] == "KLSNMF" and row["stage"] == "all"]
-    grows = exponent([int(row["n"]) for row in all_of], [float(row["value"]) for row in all_of])
-    return [*lines, "", f"The time grows as n to the power of {grows:.2f}."]
+    took = {n: _stages_of(rows, n)["all"] for n in sizes}
+    steps = [
+        (took[more] / took[n]) ** (np.log(3) / np.log(more / n)) for n, more in pairwise(sizes)
+    ]
+    grows = exponent(sizes, [took[n] for n in sizes])
+    told = (
+        f"The time grows as n to the power of {grows:.2f}. The largest step for three times as "
+        f"many samples is {max(steps, default=np.nan):.1f}."
+    )
+    return [*lines, "", told]
+
+
+def _stages_of(rows: list[Row], n: int) -> dict[str, float]:
+    chosen = select(rows, n=n, tool="KLSNMF")
+    return {row["stage"]: float(row["value"]) for row in chosen}
+
+
+def draw(rows: list[Row], file: Path) -> None:
+    """Where the time goes: a bar for each of five sizes, cut by stage."""
+    made = select(rows, case="stages")
+    sizes = sorted({int(row["n"]) for row in made})[-SIZES_SHOWN:]
+    with plt.rc_context(STYLE | {"svg.fonttype": "none", "svg.hashsalt": "klsnmf"}):
+        figure, axis = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
+        below = np.zeros(len(sizes))
+        for name in (*STAGES, "rest"):
+            of = [_stages_of(made, n) for n in sizes]
+            shares = np.array([100 * each[name] / each["all"] for each in of])
+            axis.bar(range(len(sizes)), shares, bottom=below, label=name)
+            below += shares
+        axis.set_xticks(
+            range(len(sizes)),
+            [f"{compact(n)}\n{_stages_of(made, n)['all']:.2g} s" for n in sizes],
+        )
+        axis.set_xlabel("samples, and seconds of the fit")
+        axis.set_ylabel("share of the time, %")
+        figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+        figure.savefig(file, metadata={"Date": None})
+        plt.close(figure)
 
 
 def of_others(rows: list[Row]) -> list[str]:
@@ -90,4 +140,44 @@ def of_others(rows: list[Row]) -> list[str]:
             f"another process keeps one core busy, {took['beside'] / took['alone']:.1f} times as "
             "long."
         )
+    return lines
+
+
+def of_batch(rows: list[Row]) -> list[str]:
+    if not rows:
+        return []
+    first = rows[0]
+    lines = [
+        "",
+        "## A batch over one dense K",
+        "",
+        f"35 fits of {first['n']} samples, k = {first['k']}, single precision, {first['threads']} "
+        "threads: milliseconds of an iteration of one fit, and of its share of the two bare "
+        "products at their best in the same run.",
+        "",
+        "| solver | a fit-iteration | bare products | times |",
+        "|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(row["data"] for row in rows):
+        took = {row["tool"]: float(row["value"]) for row in select(rows, data=name)}
+        mine, bare = took["KLSNMF"], took["products"]
+        lines.append(f"| {name} | {mine:.3f} | {bare:.3f} | {mine / bare:.2f} |")
+    return lines
+
+
+def of_mnist(rows: list[Row]) -> list[str]:
+    lines = ["", "## MNIST"] if rows else []
+    for tool in dict.fromkeys(row["tool"] for row in rows):
+        of = {row["stage"]: float(row["value"]) for row in select(rows, tool=tool)}
+        code = "the earlier code" if tool == "before" else "this code"
+        told = (
+            f"- {rows[0]['n']} × {rows[0]['p']} by {code}: {of['all']:.0f} s, accuracy "
+            f"{of['accuracy']:.1f}, NMI {of['nmi']:.1f}"
+        )
+        if "samples a second" in of:
+            told += (
+                f", of these {of['neighbours']:.0f} s for neighbours; `predict`: "
+                f"{of['samples a second']:,.0f} samples per second"
+            )
+        lines += ["", told + "."]
     return lines

@@ -1,20 +1,23 @@
 """Deliberate faults, each of which some test must catch: ``python -m tests.faults``.
 
 A fault is a piece of the source that is there exactly once, what stands in its place, and the
-tests that must fail then. The source is copied, harmed in the copy, and the tests are run with it.
-The file to harm and the files of the tests are found by searching, because they may move. A piece
-that is not found exactly once, or tests that do not run, are reported as STALE.
+tests that must fail then. The source is copied, harmed in the copy, and the tests are run with it,
+in a process that is forked where packages of others are already imported. The file to harm and the
+files of the tests are found by searching, because they may move. A piece that is not found exactly
+once, or tests that do not run, are reported as STALE.
 
+With ``--rows FILE`` each verdict is a row there, and faults that were caught are not tried again.
 The command ends with 1 if any fault is stale or not caught.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +28,9 @@ from pathlib import Path
 
 #: Seconds after which tests are given up: a fault may make them go on for ever.
 LIMIT = 1800
+
+#: What most tests import, and plugins of pytest, where it is installed; nothing of klsnmf.
+IMPORTED = ["hypothesis", "pandas", "pytest", "sklearn.utils.estimator_checks", "zarr"]
 
 #: Files of the source that can be harmed.
 KINDS = (".py", ".html", ".js", ".css")
@@ -38,6 +44,10 @@ settings.register_profile(
 )
 settings.load_profile("faults")
 """
+
+
+#: The file with what tests say.
+SAID = "said.txt"
 
 
 @dataclass(frozen=True)
@@ -561,7 +571,7 @@ FAULTS = [
         "labels: where no cluster gains, the weight of the local term decides",
         "xp.where(fits, scores, self.likeness(kW))",
         "scores",
-        "test_old_samples_keep_their_labels_and_rows or test_a_sample_far_away",
+        "test_where_no_cluster_gains_the_local_term_does_not_decide",
     ),
     Fault(
         "labels: a sample like no cluster does not go with the nearest",
@@ -646,7 +656,7 @@ FAULTS = [
         "checkpoint: factors come back in other places",
         "self.stacks[name][standing.place] = value",
         "self.stacks[name][fit.place] = value",
-        "test_an_interrupted_fit_goes_on_to_the_last_bit",
+        "test_fits_that_have_traded_places_go_on_there",
     ),
     Fault(
         "checkpoint: how much the factors changed is forgotten",
@@ -1303,6 +1313,72 @@ FAULTS = [
         "if False:",
         "test_workers_of_another_version_are_refused",
     ),
+    Fault(
+        "memory: a fit that ran out of it is kept with its error",
+        "        raise told from error",
+        '        globals().setdefault("errors", []).append(told)\n        raise told from error',
+        "test_a_small_fit_after_one_that_ran_out_of_memory",
+    ),
+    Fault(
+        "results: names that cannot be traded end the run",
+        "    with suppress(OSError):\n        shutil.copymode",
+        "    with suppress(KeyError):\n        shutil.copymode",
+        "test_where_folders_cannot_trade_names",
+    ),
+    Fault(
+        "results: made beside the folder, though that is on a disk of its own",
+        'place = real if _beside(real) else real / "results"',
+        "place = real",
+        "test_a_folder_on_a_disk_of_its_own",
+    ),
+    Fault(
+        "results: what stands in the place of a file is not looked at",
+        "if (folder / name).exists() and not (folder / name).is_file():",
+        "if False:",
+        "test_a_summary_that_is_none",
+    ),
+    Fault(
+        "apart: whatever the process ended with is an answer",
+        "        if ended == 0:\n            return",
+        "        if ended != 1:\n            return",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may be busy for ever",
+        "resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))",
+        "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may wait for ever",
+        "                timeout=_PATIENCE * seconds,\n",
+        "",
+        "test_what_does_not_come_to_an_end_is_refused",
+    ),
+    Fault(
+        "apart: a process may take all memory",
+        "resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))",
+        "pass",
+        "test_memory_is_limited",
+    ),
+    Fault(
+        "results: two runs put theirs in place at once",
+        "            _wait_for(lock)\n",
+        "",
+        "test_a_lock_that_another_process_keeps_is_told",
+    ),
+    Fault(
+        "experiments: rows are written while another process packs them",
+        "fcntl.flock(file, fcntl.LOCK_EX)",
+        "pass",
+        "test_who_writes_waits_for_who_packs",
+    ),
+    Fault(
+        "eigenvectors: a basis that loses its rank ends the fit",
+        "            except linalg.LinAlgError:",
+        "            except KeyError:",
+        "test_columns_that_depend_on_each_other_have_an_orthogonal_basis",
+    ),
     # --------------------------------------------------------- what commands tell, and keep
     Fault(
         "progress: the time left is told at the speed of another machine",
@@ -1412,6 +1488,66 @@ FAULTS = [
         "return i, j, d2",
         "test_an_exact_search_finds_the_nearest_and_those_that_reach",
     ),
+    Fault(
+        "the filter for eigenvectors begins at -1",
+        "return max(float(ritz[0]) - beside[-1], -1.0)",
+        "return -1.0",
+        "test_a_filter_that_knows_where_eigenvalues_begin_takes_fewer_products",
+    ),
+    Fault(
+        "preparation: a gender beside answers is clustered by",
+        "if 2 * shared <= len(scales) or shared <= two.sum():",
+        "if True:",
+        "test_two_numbers_beside_answers_on_one_scale_are_a_category",
+    ),
+    Fault(
+        "preparation: totals are counts",
+        "if follows < _FOLLOWS or (total and follows > _FOLLOWS_CLOSELY):",
+        "if follows < _FOLLOWS:",
+        "test_columns_beside_counts_that_are_none",
+    ),
+    Fault(
+        "preparation: batches are counts",
+        "alike = variance >= (1 - _ERRORS * errors) * mean",
+        "alike = mean >= 0",
+        "test_columns_beside_counts_that_are_none",
+    ),
+    Fault(
+        "preparation: categories hardly count beside large numbers",
+        "work.do(fit_encode(work.table, column, size))",
+        "work.do(fit_encode(work.table, column, 1.0))",
+        "test_categories_count_as_much_as_a_column_whatever_the_unit",
+    ),
+    Fault(
+        "predict: samples unlike all others are placed with confidence",
+        "strengths[strangers(estimator, table.X)] = 0",
+        "strangers(estimator, table.X)",
+        "test_new_samples_unlike_all_others_are_told",
+    ),
+    Fault(
+        "predict: samples of the fit are unlike the others",
+        "finder.kneighbors(Y)[0][:, -1] > widest",
+        "finder.kneighbors(Y)[0][:, -1] > 0.5 * widest",
+        "test_unlike_is_farther_than_any_sample_is",
+    ),
+    Fault(
+        ".csv: commas between thousands in some numbers only",
+        "if self.grouped and (self.large or self.words):",
+        "if self.grouped and self.words:",
+        "test_wrong_tables",
+    ),
+    Fault(
+        "report: scaled numbers in place of the units of the user",
+        "return np.asarray(values * spread[columns] + mean[columns])",
+        "return np.asarray(values)",
+        "test_the_report_has_the_units_of_the_user",
+    ),
+    Fault(
+        "doubts: the sum of two shares is told as one",
+        "found = (crossed + p / (own + p)) / 2",
+        "found = crossed + p / (own + p)",
+        "test_half_of_the_walks_cross_where_there_is_no_border",
+    ),
 ]
 
 
@@ -1462,25 +1598,49 @@ def files_of(selection: str, root: Path) -> list[str]:
 
 def run(selection: str, source: Path, root: Path) -> Outcome:
     """Run the selected tests with this source, up to the first that fails."""
-    command = [sys.executable, "-m", "pytest", *files_of(selection, root), "-k", selection]
-    command += ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "plugin_of_faults"]
+    arguments = [*files_of(selection, root), "-k", selection]
+    arguments += [
+        "-x",
+        "-q",
+        "--tb=no",
+        "--assert=plain",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "plugin_of_faults",
+    ]
     (source / "plugin_of_faults.py").write_text(PLUGIN)
-    environment = os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    child = context.Process(target=_test, args=(arguments, source, root))
     begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, text=True, timeout=LIMIT
-        )
-    except subprocess.TimeoutExpired as error:
-        raise StaleError(f"its tests take more than {LIMIT} seconds") from error
-    seconds = time.monotonic() - begun
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if done.returncode == 0:
+    child.start()
+    child.join(LIMIT)
+    if child.exitcode is None:
+        child.kill()
+        raise StaleError(f"its tests take more than {LIMIT} seconds")
+    seconds, said = time.monotonic() - begun, (source / SAID).read_text(errors="replace")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", said, re.MULTILINE)
+    if child.exitcode == 0:
         return Outcome(None, seconds)
-    if done.returncode == 1 and failed:
+    if child.exitcode == 1 and failed:
         return Outcome(failed[1], seconds)
-    last = (done.stdout + done.stderr).strip().splitlines() or ["nothing"]
-    raise StaleError(f"its tests did not run, pytest ended with {done.returncode}: {last[-1]}")
+    last = said.strip().splitlines() or ["nothing"]
+    raise StaleError(f"its tests did not run, pytest ended with {child.exitcode}: {last[-1]}")
+
+
+def _test(arguments: Sequence[str], source: Path, root: Path) -> None:
+    """In the child: run tests with this source, and keep what they say."""
+    said = os.open(source / SAID, os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.chdir(root)
+    os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.path[:0] = [str(source), str(root)]
+    assert "klsnmf" not in sys.modules
+    import pytest
+
+    sys.exit(pytest.main(list(arguments)))
 
 
 def with_copy(root: Path, fault: Fault | None, selection: str) -> Outcome:
@@ -1537,6 +1697,14 @@ def check(root: Path, faults: Iterable[Fault], pool: ThreadPoolExecutor) -> bool
     return good
 
 
+def stored(rows: Path | None) -> set[str]:
+    """The faults that were caught in an earlier run."""
+    if rows is None or not rows.exists():
+        return set()
+    with rows.open(newline="", encoding="utf-8") as file:
+        return {name for name, caught, _ in csv.reader(file) if caught == "1"}
+
+
 def main() -> int:
     """Try the faults, and print what becomes of each."""
     parser = argparse.ArgumentParser(
@@ -1545,6 +1713,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only faults with these words in their names")
     parser.add_argument("--jobs", type=int, default=1, help="how many at once")
     parser.add_argument("--check", action="store_true", help="first run the tests without a fault")
+    parser.add_argument("--rows", type=Path, help="a table of verdicts, which goes on")
     parser.add_argument(
         "--root",
         type=Path,
@@ -1552,7 +1721,10 @@ def main() -> int:
         help="the folder with src and tests",
     )
     given = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     root, faults = given.root.resolve(), chosen(given.names)
+    known = stored(given.rows)
+    faults = [fault for fault in faults if fault.name not in known]
     with ThreadPoolExecutor(max(1, given.jobs)) as pool:
         sound = not given.check or check(root, faults, pool)
         caught = 0
@@ -1560,6 +1732,9 @@ def main() -> int:
         for fault, (good, line) in zip(faults, verdicts, strict=True):
             caught += good
             print(f"{fault.name}: {line}", flush=True)
+            if given.rows:
+                with given.rows.open("a", newline="", encoding="utf-8") as file:
+                    csv.writer(file, lineterminator="\n").writerow([fault.name, int(good), line])
     print(f"{caught} of {len(faults)} faults were caught.")
     return 0 if sound and caught == len(faults) else 1
 

@@ -62,6 +62,7 @@ def hostile_run():
         ids=[HOSTILE[i % len(HOSTILE)] + str(i) for i in range(len(X))],
         features=[HOSTILE[j % len(HOSTILE)] + str(j) for j in range(X.shape[1])],
         target=np.array([HOSTILE[c] for c in y]),
+        aside={f"{HOSTILE[2]} aside": [HOSTILE[c] for c in y], HOSTILE[1]: y.astype(float)},
         messages=HOSTILE,
         notes=HOSTILE,
     )

@@ -14,14 +14,15 @@ MEASURES = [accuracy, nmi, lambda y, labels: nmi(y, labels, "max"), purity]
 measures = pytest.mark.parametrize("measure", MEASURES, ids=["accuracy", "sqrt", "max", "purity"])
 
 
-@st.composite
-def labelings(draw, most=5):
+def labelings(most=5):
     """Classes and clusters of some samples; as many of either as it comes, some perhaps empty."""
-    n = draw(st.integers(1, 25))
-    classes, clusters = draw(st.integers(1, most)), draw(st.integers(1, most))
-    y = draw(st.lists(st.integers(0, classes - 1), min_size=n, max_size=n))
-    labels = draw(st.lists(st.integers(0, clusters - 1), min_size=n, max_size=n))
-    return y, labels
+
+    def of_seed(seed):  # lists are slow to draw number by number
+        rng = np.random.default_rng(seed)
+        n, classes, clusters = rng.integers(1, [26, most + 1, most + 1])
+        return rng.integers(classes, size=n).tolist(), rng.integers(clusters, size=n).tolist()
+
+    return st.integers(0, 2**32 - 1).map(of_seed)
 
 
 def count(y, labels):

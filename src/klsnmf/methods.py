@@ -38,10 +38,10 @@ class Method:
     kind : the name of its class: one in ``HOMES``, or "module:class"
     description : one line
     accepts : what input it takes, of "nonnegative", "signed", "sparse", "nan", "precomputed"
-    grid : parameters to choose from, name -> values. Papers choose with the labels: objectives of
-        different settings say nothing about each other
-    counts : whether ``n_clusters="auto"`` has it find the number of clusters itself
-    given : parameters that the command gives: defaults that would not do for data of any unit
+    grid : values to try for each parameter. Papers choose among them with the true labels, because
+        objectives of different settings cannot be compared
+    counts : whether it finds the number of clusters itself with ``n_clusters="auto"``
+    given : parameters that the command sets, because the default does not suit data of any unit
     """
 
     kind: str
@@ -66,7 +66,7 @@ def _method(
     return Method(kind, description, takes, grid, **more)
 
 
-#: Every method by its name, described.
+#: Every method by its name, with its description.
 DETAILS: dict[str, Method] = {
     "kls-nmf": _method(
         "KLSNMF",
@@ -110,7 +110,7 @@ DETAILS: dict[str, Method] = {
     ),
     "rmnmf": _method(
         "RMNMF",
-        "orthogonal NMF on a graph, with errors that outliers do not rule",
+        "orthogonal NMF on a graph, with errors that are robust to outliers",
         "signed sparse",
         {"graph_weight": USUAL, "labels": _READINGS},
     ),
@@ -151,7 +151,7 @@ DETAILS: dict[str, Method] = {
 
 
 class _Classes(Mapping[str, Any]):
-    """The classes of the methods, each imported when it is asked for."""
+    """The classes of the methods, each imported on first use."""
 
     def __getitem__(self, name: str) -> Any:
         return DETAILS[name].estimator

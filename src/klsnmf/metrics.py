@@ -1,10 +1,11 @@
 """How well a clustering agrees with known classes.
 
-Labels are numbers or strings, any number of them: there may be more clusters than classes, or
-fewer. All scores are between 0 and 1, and renaming the clusters changes none of them.
+Labels are numbers or strings. There may be more clusters than classes, or fewer. All scores are
+between 0 and 1, and renaming the clusters does not change them.
 
-``accuracy_scorer``, ``nmi_scorer`` and ``purity_scorer`` are for ``scoring=`` of ``GridSearchCV``
-and ``cross_validate``: each predicts the clusters of samples that were left out, and compares.
+Use ``accuracy_scorer``, ``nmi_scorer`` and ``purity_scorer`` as ``scoring=`` of ``GridSearchCV``
+and ``cross_validate``. Each predicts the clusters of the samples that were left out, and compares
+them with the classes.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ def _counts(y: Any, labels: Any) -> Array:  # (classes, clusters)
 
 
 def accuracy(y: Any, labels: Any) -> float:
-    """The share of the samples that agree under the best one-to-one map of clusters to classes.
+    """The share of samples whose cluster has their class, with the best class for each cluster.
 
-    Clusters left without a class, when there are more of them, count as wrong.
+    No two clusters get the same class. If there are more clusters than classes, those without a
+    class count as wrong.
     """
     counts = _counts(y, labels)
     rows, columns = linear_sum_assignment(counts, maximize=True)
@@ -54,16 +56,16 @@ def accuracy(y: Any, labels: Any) -> float:
 
 
 def purity(y: Any, labels: Any) -> float:
-    """The share of the samples that belong to the commonest class of their cluster."""
+    """The share of samples that have the most common class of their cluster."""
     counts = _counts(y, labels)
     return float(counts.max(axis=0).sum() / counts.sum())
 
 
 def nmi(y: Any, labels: Any, average: Literal["sqrt", "max"] = "sqrt") -> float:
-    """Normalised mutual information: I(y; labels) over the mean of the two entropies.
+    """Normalised mutual information: I(y; labels) divided by a mean of the two entropies.
 
-    ``average="sqrt"`` divides by √(H·H'), "max" by max(H, H'). Both are in use, and the second
-    is never the larger. scikit-learn's own default is a third, the arithmetic mean.
+    ``average="sqrt"`` divides by √(H·H'), "max" by max(H, H'). Both are in use; "max" never gives
+    more. scikit-learn's default is a third choice, the arithmetic mean.
     """
     if average not in ("sqrt", "max"):
         raise ValueError(f"average must be 'sqrt' or 'max', not {average!r}.")
@@ -73,7 +75,7 @@ def nmi(y: Any, labels: Any, average: Literal["sqrt", "max"] = "sqrt") -> float:
 
 
 def scores(y: Any, labels: Any) -> dict[str, float]:
-    """Accuracy, NMI (√) and purity by name."""
+    """Accuracy, NMI (√) and purity, by name."""
     return {
         "accuracy": accuracy(y, labels),
         "nmi": nmi(y, labels),

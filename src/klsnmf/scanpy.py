@@ -1,6 +1,6 @@
-"""Clusters of cells for those who use scanpy: ``klsnmf.scanpy.cluster(adata)``.
+"""Clusters of cells for users of scanpy: ``klsnmf.scanpy.cluster(adata)``.
 
-Nothing here imports scanpy or anndata: an AnnData brings what is needed.
+Nothing here imports scanpy or anndata; the AnnData that is passed in has all that is needed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def cluster(
 ) -> KLSNMF:
     """Cluster the cells of an AnnData, and write the clusters into its ``obs``.
 
-    ``obs[key_added]`` has the clusters as a categorical column, as ``scanpy.tl.leiden`` writes
-    them; ``obs[key_added + "_strength"]`` has how clearly each cell belongs to its cluster, from 0
-    to 1; ``uns[key_added]`` has the settings.
+    ``obs[key_added]`` holds the clusters as a categorical column, like that of
+    ``scanpy.tl.leiden``. ``obs[key_added + "_strength"]`` says how clearly each cell belongs to its
+    cluster, from 0 to 1. ``uns[key_added]`` holds the settings.
 
     Parameters
     ----------
     adata : AnnData
     n_clusters : int or "auto"
-        "auto" finds a number; ``levels_`` of the estimator has others that persist.
+        "auto" chooses the number; ``levels_`` of the estimator has other good numbers.
     use_rep : str or None
-        What to cluster by: a key of ``obsm``, or "X". None takes ``obsm["X_pca"]`` if it is there,
-        else X. X should hold logarithms of normalized counts, not counts.
+        What to cluster by: a key of ``obsm``, or "X". None takes ``obsm["X_pca"]`` if it exists,
+        and X otherwise. X should hold logarithms of normalized counts, not counts.
     key_added : str
         The name of the new column.
     random_state : int or None

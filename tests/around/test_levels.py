@@ -1,8 +1,9 @@
 """The number of clusters not known: draws, rows, and tables made from them."""
 
 import numpy as np
+import pytest
 
-from benchmarks import level_tables, levels
+from benchmarks import left_out, level_tables, levels
 
 
 def test_draws_are_of_every_kind_and_as_they_say():
@@ -52,3 +53,23 @@ def test_tables_are_made_from_rows_alone():
     assert "- Leiden: none." in page
     assert "| normal in 2 dimensions | 1 | 100% | 100% |" in page
     assert "| sets | 2 | 50% | 100% | 50% | 100% |" in page
+
+
+def test_a_rule_takes_the_finest_number_near_the_best_or_the_smallest():
+    seen = {"n": "1000", "q": "10", "dimension": "2", "value": "0.5", "evenness": "1"}
+
+    def row_of_number(k, explained):
+        own = {"k": k, "found": k, "persistence": 1, "explained": explained, "ari": k / 10}
+        return {**seen, **{name: str(value) for name, value in own.items()}}
+
+    rows = [row_of_number(k, 1.0 if k in (4, 5) else 0.1) for k in range(2, 9)]
+    assert left_out.agreement(rows, left_out.OURS) == 0.5
+    assert left_out.agreement(rows, left_out.OURS, smallest=True) == 0.4
+    nothing = [row_of_number(k, 0.1) for k in range(2, 9)]
+    assert left_out.agreement(nothing, left_out.OURS) == 0
+
+
+@pytest.mark.parametrize("name", ["digits", "tr41", "vowel"])
+def test_every_set_has_a_group(name):
+    assert left_out.kind_of("elsewhere", name) in ("images", "texts", "other")
+    assert left_out.kind_of("shapes", name) == "shapes"

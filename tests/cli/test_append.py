@@ -72,10 +72,15 @@ def test_other_columns_are_refused_and_nothing_is_written(files):
     _, err = run("cluster", "--append", "old-clusters", "bad.csv", code=3)
     assert "f5" in err
     assert not Path("bad-clusters").exists()
-    Path("gap.csv").write_text("name,f0,f1,f2,f3,f4,f5\na,1,2,3,4,5,6\nb,1,2,,4,5,6\n")
-    _, err = run("cluster", "--append", "old-clusters", "gap.csv", code=3)
-    assert "line 3" in err
-    assert not Path("gap-clusters").exists()
+
+
+def test_gaps_are_filled_and_strangers_told(files):
+    Path("gap.csv").write_text("name,f0,f1,f2,f3,f4,f5\na,1,2,3,4,5,6\nb,1,2,,400,5,6\n")
+    _, err = run("cluster", "--append", "old-clusters", "gap.csv")
+    said = " ".join(err.split())
+    assert "1 missing value is filled in" in said
+    assert "unlike every sample of the model" in said
+    assert rows_of("gap-clusters/labels.csv")[1]["strength"] == "0.0000"
 
 
 @pytest.mark.parametrize("option", [["-k", "3"], ["--scale", "none"], ["--levels"], ["--seed", 1]])

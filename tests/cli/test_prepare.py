@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,10 @@ from klsnmf.preparation.categories import Encode
 from klsnmf.preparation.gaps import FillMedian, FillNear, KeepColumns, LeaveOutRows
 from klsnmf.preparation.numbers import Components, LogCounts, Standard, log_counts
 from klsnmf.preparation.plan import fitted
+from klsnmf.report import page
+from klsnmf.report.clusters import clusters
+from klsnmf.report.features import columns, features
+from klsnmf.report.text import number
 
 from ..command_runs import labels_of, rows_of, run, write_csv
 from ..helpers import blobs
@@ -54,6 +59,11 @@ def steps_of(folder="mine-clusters"):
     return model_file.load(Path(folder, "model.npz"))[1]["preparation"]
 
 
+def only_for_new(steps):
+    """Whether nothing is done but to fill gaps in new samples."""
+    return [type(step) for step in steps] == [FillMedian]
+
+
 def summary(folder="mine-clusters"):
     return json.loads(Path(folder, "result.json").read_text())
 
@@ -62,7 +72,7 @@ def summary(folder="mine-clusters"):
     ("options", "kinds"),
     [
         (["--missing", "drop-rows"], [LeaveOutRows]),
-        (["--missing", "drop-columns"], []),
+        (["--missing", "drop-columns"], [FillMedian]),
         (["--missing", "median", "--scale", "standard"], [Standard, FillMedian]),
         (["--missing", "knn", "--scale", "standard"], [Standard, FillNear]),
         (["--missing", "median", "--scale", "standard", "--pca", "2"],
@@ -219,6 +229,7 @@ PLACES = np.arange(P)
         Encode("colour", ()),
         Encode(1, ("a",)),
         Encode("colour", ("a",)),
+        Encode("colour", ("a",), -1.0),
         Preparation(P),
     ],
     ids=lambda given: str(given)[:60],
@@ -301,7 +312,31 @@ def test_few_whole_numbers_are_the_data_where_most_are_of_that_kind():
     X = np.random.default_rng(0).integers(1, 6, size=(60, 5))
     table, steps = looked_at(X, list("abcde"))
     np.testing.assert_array_equal(table.X, X)
-    assert (table.messages, steps.steps) == ([], ())
+    assert table.messages == []
+    assert only_for_new(steps.steps)
+
+
+@pytest.mark.parametrize("p", [5, 30])
+@pytest.mark.parametrize("codes", [(0, 1), (1, 2)])
+def test_two_numbers_beside_answers_on_one_scale_are_a_category(p, codes):
+    rng = np.random.default_rng(p)
+    mood = rng.integers(-1, 2, size=(90, 1))
+    answers = np.clip(3 + mood + rng.integers(-1, 2, size=(90, p)), 1, 5)
+    gender = rng.choice(codes, 90)
+    names = [*(f"q{j}" for j in range(p)), "gender"]
+    table, _ = looked_at(np.column_stack([answers, gender]), names)
+    assert table.features == names[:-1]
+    assert table.messages[0] == (
+        "Left out: 'gender', only two different numbers beside columns that share a longer scale, "
+        "so probably a category. As categories: --encode gender. To use it as numbers: "
+        "--columns '*'."
+    )
+
+
+def test_yes_and_no_are_the_data_where_most_columns_say_so():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, size=(90, 6)), rng.integers(1, 6, size=(90, 3))])
+    assert list(looked_at(X, list("abcdefghi"))[0].features) == list("abcdefghi")
 
 
 def counts(n=60, p=30, seed=0):
@@ -320,6 +355,30 @@ def test_counts_beside_measurements():
     np.testing.assert_allclose(table.X[:, 30:].std(axis=0), 1)
     assert table.messages[0].startswith("30 columns, 'g0' to 'g29': counts (")
     assert table.messages[1].startswith("'age', 'mass': no counts, scaled to mean 0")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_beside_counts_that_are_none(seed):
+    """A total, an age, a batch and a sex, in whole numbers like the counts."""
+    X, rng = counts(300, 60, seed), np.random.default_rng(seed)
+    more = {
+        "total": X.sum(axis=1) + rng.poisson(100, 300),
+        "age": rng.integers(20, 80, 300),
+        "batch": rng.integers(0, 3, 300),
+        "sex": rng.integers(1, 3, 300),
+    }
+    names = [*(f"g{j}" for j in range(60)), *more]
+    table, steps = looked_at(np.column_stack([X, *more.values()]), names)
+    told = table.messages
+    assert told[0].startswith("Left out: 'batch', 'sex', only a few different whole numbers")
+    assert told[1].startswith("60 columns, 'g0' to 'g59': counts (")
+    assert told[2].startswith("'total', 'age': no counts, scaled to mean 0")
+    log = next(step for step in steps.steps if isinstance(step, LogCounts))
+    np.testing.assert_array_equal(log.which, np.arange(60))
+    thin = Table("t", sparse.csr_array(np.column_stack([X, *more.values()])), Counted(300))
+    thin = replace(thin, features=names)
+    (log,) = fitted(thin, auto=True)[1].steps
+    np.testing.assert_array_equal(log.which, np.arange(60))
 
 
 def test_new_counts_are_brought_to_the_depth_of_the_old():
@@ -365,7 +424,8 @@ def test_what_has_no_different_units():
     even = rng.normal(5, 1, size=(50, 6)) * [1, 1, 1, 1, 1, 6]
     for X in (blank, components, even):
         table, steps = looked_at(X, names)
-        assert (steps.steps, table.messages) == ((), [])
+        assert table.messages == []
+        assert only_for_new(steps.steps)
     assert looked_at(even * [1, 1, 1, 1, 1, 3], names)[1].scales == ["standard"]
 
 
@@ -403,7 +463,7 @@ def test_methods_that_take_no_negative_numbers_are_not_given_any(mixed):
     X, *_ = mixed
     write_csv("full.csv", X)
     run("cluster", "full.csv", "-k", K, "--method", "gnmf")
-    assert steps_of("full-clusters").steps == ()
+    assert only_for_new(steps_of("full-clusters").steps)
     assert any("different spreads" in message for message in summary("full-clusters")["messages"])
     run("cluster", "mine.csv", "-k", K, "--method", "wnmf")  # which takes gaps as they are
     assert steps_of().steps == ()
@@ -445,6 +505,12 @@ def test_what_a_frame_is_prepared_by_is_told(capsys):
     np.testing.assert_allclose(plain, X)
     logs = klsnmf.prepare(frame, scale="log").fit_transform(frame)
     np.testing.assert_allclose(logs, np.log1p(X / X.sum(axis=1, keepdims=True) * 10_000))
+    for wrong, said in ((X, "DataFrame"), (pandas.concat([frame, frame], axis=1), "'g0'")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            klsnmf.prepare(wrong)
+    by_number = pandas.DataFrame(np.column_stack([X, np.arange(60) % 3]))
+    by_number[31] = ["a", "b"] * 30
+    assert klsnmf.prepare(by_number, encode=[31]).fit_transform(by_number).shape == (60, 33)
     for wrong in ({"scale": "root"}, {"missing": "mean"}, {"encode": ["sex"]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             klsnmf.prepare(frame, **wrong)
@@ -465,10 +531,92 @@ def test_strengths_of_an_earlier_run_are_not_clustered_by(samples):
     assert summary("again")["columns"] == summary()["columns"]
 
 
-def test_a_gap_that_the_model_cannot_fill_names_the_remedy(samples):
+@pytest.mark.parametrize("options", [[], ["--prepare", "none"], ["--pca", "3"]])
+def test_gaps_in_new_samples_are_filled_by_a_model_that_saw_none(options, samples):
+    X, y = samples
+    write_csv("mine.csv", X)
+    run("cluster", "mine.csv", "-k", K, *options)
+    Path("new.csv").write_text(Path("mine.csv").read_text().replace(f"{X[3, 0]}", "", 1))
+    rows, error = run("predict", "mine-clusters", "new.csv")
+    assert "1 missing value is filled in with the medians of the model's samples." in error
+    labels = [int(line.split(",")[1]) for line in rows.splitlines()[1:]]
+    assert accuracy(y, labels) == 1
+    (fill,) = (step for step in steps_of().steps if isinstance(step, FillMedian))
+    np.testing.assert_allclose(fill.values, np.median(X, axis=0))
+
+
+def test_a_gap_in_sparse_samples_names_the_remedy():
+    X = counts()
+    sparse.save_npz("mine.npz", sparse.csr_array(X))
+    run("cluster", "mine.npz", "-k", K)
+    X[3, 0] = np.nan
+    sparse.save_npz("new.npz", sparse.csr_array(X))
+    _, error = run("predict", "mine-clusters", "new.npz", code=3)
+    assert "use klsnmf cluster with --missing drop-rows" in error
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_categories_count_as_much_as_a_column_whatever_the_unit(unit):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(10, 1, size=(N, 2)) * unit, np.arange(N) % K
+    rows = [[*row, f"kind {c}"] for row, c in zip(X.tolist(), y, strict=True)]
+    write_rows("mine.csv", ["a", "b", "colour"], rows)
+    run("cluster", "mine.csv", "-k", K, "--encode", "colour", "--scale", "none")
+    encode = steps_of().steps[-1]
+    assert encode.size == pytest.approx(np.sqrt(X.var(axis=0).mean()))
+    thin = Table("t", sparse.csr_array(X), Counted(N), words={"colour": [str(c) for c in y]})
+    assert fitted(thin)[1].steps[-1].size == pytest.approx(encode.size)
+
+
+def test_clusters_of_blank_samples_mean_nothing():
+    X = counts()
+    X[[3, 40]] = 0
+    write_rows("mine.csv", [f"g{j}" for j in range(30)], X.astype(int).tolist())
+    _, error = run("cluster", "mine.csv", "-k", K)
+    said = "2 of 60 samples have only zeros. Their clusters mean nothing (strength 0)."
+    assert said in error
+    strengths = np.array([float(row["strength"]) for row in rows_of("mine-clusters/labels.csv")])
+    assert not strengths[[3, 40]].any()
+    assert strengths.any()
+    again, error = run("predict", "mine-clusters", "mine.csv")
+    assert said in error
+    assert again == Path("mine-clusters/labels.csv").read_text()
+
+
+def test_new_samples_unlike_all_others_are_told(samples):
     X, _ = samples
     write_csv("mine.csv", X)
     run("cluster", "mine.csv", "-k", K)
-    Path("new.csv").write_text(Path("mine.csv").read_text().replace(f"{X[3, 0]}", "", 1))
-    _, error = run("predict", "mine-clusters", "new.csv", code=3)
-    assert "use klsnmf cluster with --missing median" in error
+    write_csv("new.csv", np.vstack([X[:5], X[:1] + 50, -X[1:2] - 50]))
+    rows, error = run("predict", "mine-clusters", "new.csv")
+    assert "2 of 7 samples are unlike every sample of the model" in error
+    strengths = [float(line.split(",")[2]) for line in rows.splitlines()[1:]]
+    assert strengths[5:] == [0, 0]
+    assert min(strengths[:5]) > 0
+
+
+def test_the_report_has_the_units_of_the_user(mixed, monkeypatch):
+    """Means, values of members and scales of colours, however the columns were scaled."""
+    X, y, _ = mixed
+    X = X - X.min(axis=0)
+    rows = [[*row, 2000 + c, "ab"[c % 2]] for row, c in zip(X.tolist(), y.tolist(), strict=True)]
+    write_rows("mine.csv", [*(f"f{j}" for j in range(P)), "year", "colour"], rows)
+    seen = []
+    monkeypatch.setattr(page, "write", lambda run, path: (seen.append(run), path.write_text("")))
+    run("cluster", "mine.csv", "-k", K, "--scale", "standard", "--encode", "colour")
+    (shown,) = seen
+    np.testing.assert_allclose(shown.X[:, :P].std(axis=0), 1)
+    np.testing.assert_allclose(shown.in_units(shown.X)[:, :P], X, atol=1e-9)
+    np.testing.assert_allclose(np.unique(shown.in_units(shown.X)[:, P:]), [0, 1])
+    assert [*shown.aside] == ["year", "colour"]
+    np.testing.assert_array_equal(shown.aside["year"], 2000 + y)
+    bars = [bar for cluster in clusters(shown, 3, 1000) for bar in cluster.bars]
+    means = {number(mean) for mean in X.mean(axis=0)}
+    assert {bar.mean for bar in bars if bar.feature.startswith("f")} <= means
+    known = features(shown, 10**6)
+    first = columns(shown, np.arange(N), known, 10**6)[0]
+    np.testing.assert_allclose(
+        [first["low"], first["high"]], [X[:, 0].min(), X[:, 0].max()], atol=1e-9
+    )
+    run("cluster", "mine.csv", "-k", K, "--pca", "2", "--force")
+    assert [*seen[1].aside] == [*(f"f{j}" for j in range(P)), "year", "colour"]

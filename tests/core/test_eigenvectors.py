@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
-from klsnmf.core.eigenvectors import _orthogonal, leading, subspace_iteration
+from klsnmf.core.eigenvectors import _orthogonal, leading, lowest, subspace_iteration
 
 SEEDS = range(3)
 
@@ -217,3 +217,30 @@ def test_columns_that_depend_on_each_other_have_an_orthogonal_basis():
             assert_allclose(basis.T @ basis, np.eye(6), atol=most)
             left = Q - basis @ (basis.T @ Q)
             assert np.abs(left).max() < most * 10
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("lazy", [0.0, 0.5, 0.9])
+def test_where_eigenvalues_begin_is_told_from_below_and_closely(seed, lazy):
+    """Who stays where he is with some probability has no eigenvalue below twice that, less 1."""
+    rng = np.random.default_rng(seed)
+    S = lazy * np.eye(600) + (1 - lazy) * strip(600, 5, rng).toarray()
+    smallest = np.linalg.eigvalsh(S)[0]
+    low = lowest(S.__matmul__, rng.normal(size=(600, 1)))
+    assert smallest - 0.25 * (1 - smallest) <= low <= smallest + 1e-3 * (1 - smallest)
+    assert lowest(lambda V: V, np.ones((5, 1))) <= 1  # a single step tells all
+
+
+def test_a_filter_that_knows_where_eigenvalues_begin_takes_fewer_products():
+    rng = np.random.default_rng(0)
+    walk, counts = strip(6000, 20, rng), []
+    for lazy in (0.0, 0.9):
+        S, columns = lazy * sparse.eye_array(6000) + (1 - lazy) * walk, []
+
+        def multiply(V, S=S, columns=columns):
+            columns.append(V.shape[1])
+            return S @ V
+
+        leading(multiply, np.random.RandomState(0).normal(size=(6000, 16)), 8)
+        counts.append(sum(columns))
+    assert counts[1] < 1.2 * counts[0]  # eigenvalues are ten times closer to 1: √10 without

@@ -12,6 +12,13 @@ from klsnmf.core.work import threads_for
 from ..helpers import blobs
 
 
+@pytest.fixture(autouse=True)
+def two_threads():
+    """Where all had one thread from the beginning, there would be nothing to limit."""
+    with threadpool_limits(2):
+        yield
+
+
 def limits_now():
     return sorted((each["filepath"], each["num_threads"]) for each in threadpool_info())
 

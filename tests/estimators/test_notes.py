@@ -26,6 +26,8 @@ def test_a_fit_that_ran_out_of_iterations(kind):
     assert warning.note == note
     assert str(warning) == str(note)
     assert "Raise max_iter" in str(note)
+    assert repr(note) == f"NotConverged: {note}"
+    assert repr(model.notes_) == f"({note!r},)"
     assert "--max-iter" in note.in_command
     assert "max_iter" not in note.in_command
 

@@ -120,6 +120,7 @@ def test_indices_are_sorted_for_those_that_need_it():
     ),
 )
 @example(lengths=[1, 1, 1], indices=[0] * 12, changes=[(0, 1, 3), (0, 2, 1)])  # pointers fall
+@example(lengths=[1, 1, 1], indices=[0] * 12, changes=[(0, 3, 2)])  # the last is too small
 def test_what_the_gate_lets_in_is_sound(lengths, indices, changes):
     rows, count = len(lengths), sum(lengths)
     indptr, indices = [0, *np.cumsum(lengths)], indices[:count]
@@ -191,6 +192,7 @@ def test_a_mat_that_has_no_room(monkeypatch):
     """Neither as it is, nor once it is unpacked."""
     savemat("a.mat", {"X": np.zeros((300, 300))}, do_compression=True)
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 400_000)
+    monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)
     assert "would take" in refused("a.mat")
     savemat("a.mat", {"X": np.zeros((300, 300))})
     assert "would take" in refused("a.mat")

@@ -87,6 +87,9 @@ def test_decimal_commas():
         ("a,b\n1,2\n3,4\nx,5\n", {}, "a.csv, line 4, column 'a': 'x' is not a number"),
         ("a,b\n1,2\n1_0,4\n", {}, "a.csv, line 3, column 'a': '1_0' is not a number"),
         ("a,b\nx,y\n", {}, "no column of numbers"),
+        ('a,b\n"1,234",2\n1234,4\n', {}, "a.csv, line 2, column 'a': '1,234' is not a number"),
+        ('a,b\n"1,234",2\n1234,4\n', {}, "Write commas between thousands in every number of a"),
+        ('a,b\n"12,34",2\n5,4\n', {}, "a.csv, line 2, column 'a': '12,34' is not a number"),
         ("a,b\nx,1\n", {"columns": ["a"]}, "a.csv, line 2, column 'a': 'x' is not a number"),
         ("weight,b\n1,2\n", {"columns": ["wieght"]}, "no column 'wieght'. Did you mean 'weight'?"),
         ("a,b\n1,2\n", {"label_column": "kind"}, "a.csv has no column 'kind'. It has 'a', 'b'"),
@@ -574,3 +577,12 @@ def test_names_do_not_command_the_terminal():
     result = CliRunner().invoke(klsnmf, ["cluster", "\x1b[31mred.csv"])
     assert result.exit_code == 3
     assert "\x1b" not in result.stderr
+
+
+def test_commas_between_thousands(tmp_path):
+    rows = ['"1,234",1', "999,2", '"-1,234,567.5",3', ",4"]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["income,b", *rows]))
+    table = read(path, Choice())
+    np.testing.assert_array_equal(table.X[:, 0], [1234, 999, -1234567.5, np.nan])
+    assert table.messages == ["Read as numbers with commas between thousands: 'income'."]

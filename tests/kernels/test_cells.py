@@ -24,8 +24,7 @@ def share_found(d2, truth):
     return float((d2 <= truth[:, -1:] * (1 + 1e-9)).mean())
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "make"), [(0, np.asarray), (1, sparse.csr_array)])
 def test_nearly_all_neighbours_are_found_and_the_share_is_told(seed, make):
     X = groups(seed)
     some = Cells(make(X), 9)

@@ -21,9 +21,9 @@ from klsnmf.kernels.count import (
 def evidence(score, chosen=None, first=2):
     score = np.asarray(score, float)
     numbers = np.arange(first, first + len(score))
-    ones = np.ones(len(score))
+    ones, zeros = np.ones(len(score)), np.zeros(len(score))
     found = chosen_of(numbers, score) if chosen is None else chosen
-    return Evidence(numbers, ones, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
+    return Evidence(numbers, zeros, 0.9 * ones, 0.5 * ones, score, np.ones(3), found)
 
 
 def test_clusters_beside_which_others_are_specks_are_worth_few():
@@ -38,7 +38,8 @@ def test_the_score_is_persistence_clarity_evenness_and_number():
     numbers, evenness = np.array([2, 5]), np.array([1.0, 0.3])
     explained, chance = np.array([0.9, 1.0]), np.array([0.8, 0.7])
     found = scores(np.array([4.0, 0.25]), explained, chance, evenness, numbers)
-    np.testing.assert_allclose(found, [2 * 0.5**2, 0.5 * 0.3 * 4**0.75])
+    kept = np.array([4 / 5, 0.25 / 1.25])
+    np.testing.assert_allclose(found, np.sqrt(kept * [1, 4]) * [0.5**2, 0.3])
     assert (scores(np.ones(2), np.full(2, 0.6), np.full(2, 0.7), evenness, numbers) == 0).all()
 
 
@@ -66,16 +67,35 @@ def test_when_an_answer_is_clear(score, clear):
     assert ("But look at" in verdict or "not clear" in verdict) != clear
 
 
+def test_of_pieces_that_are_never_left_a_number_is_clear():
+    found = evidence([0.5, 1.0, 0.6])
+    assert not found.clear
+    assert replace(found, persistence=np.array([0.2, 8.0, 0.2])).clear
+
+
 def test_what_is_told_where_nothing_stands_out():
-    found = evidence([0.5, 0.8, 0.6, 0.7])
+    found = evidence([0.5, 0.8, 0.55, 0.57])
     assert found.chosen == 5
-    assert found.best == (5, 3, 4)
+    assert found.levels == (5, 3, 2)
     assert "5 clusters" in found.verdict
-    assert "look at 3 and 4 too" in found.verdict
+    assert "look at 3 and 2 too" in found.verdict
     assert repr(found).splitlines()[1].split() == ["clusters", "score", "persistence", "clarity"]
+    assert [int(line.split()[0]) for line in repr(found).splitlines()[2:]] == [2, 3, 5]
     one = evidence([0.0, 0.001])
     assert repr(one) == one.verdict
     assert one.levels == (1,)
+    doubtful = evidence([0.0, LEAST / 2])
+    assert doubtful.levels == (1, 3)
+    assert "But look at 3 too" in doubtful.verdict
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_that_are_told_are_levels(seed):
+    rng = np.random.default_rng(seed)
+    found = evidence(rng.uniform(size=20) ** 3)
+    told = [int(word.strip(",.")) for word in found.verdict.split() if word.strip(",.").isdigit()]
+    assert found.chosen in told
+    assert {*told} - {1} <= {*found.levels}
 
 
 def test_levels_are_apart():
@@ -88,10 +108,23 @@ def test_levels_are_apart():
 
 def test_cuts_of_a_piece_explain_less_where_there_are_more_dimensions_and_samples():
     numbers, j = np.array([2, 4, 20]), np.arange(60)
-    plane, thick = 1 - 1e-3 * j, 1 - 0.02 * j**0.2
-    thick[0] = 1
-    many, few = by_chance(plane, numbers, 10_000, 10), by_chance(plane, numbers, 500, 10)
+    values = 1 - 1e-3 * j
+    many, few = by_chance(values, numbers, 10_000, 10), by_chance(values, numbers, 500, 10)
     assert (many < few).all()
-    assert (by_chance(thick, numbers, 10_000, 10) < many).all()
+    assert (by_chance(values, numbers, 10_000, 10, dimension=10) < many).all()
+    assert (by_chance(values, numbers, 500, 10, dimension=10) < few).all()
+    thin = 1 - 1e-5 * j**2
+    assert (by_chance(thin, numbers, 500, 10) > few).all()
     assert many[0] > many[1]
     assert (few < 1).all()
+    for dimension in (0.0, 1e9):
+        assert (by_chance(values, numbers, 500, 10, dimension) > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pieces_that_are_never_left_do_not_outweigh_what_is_inside_of_them(seed):
+    """A longer time is better, but a hundred times as long no more than half as good again."""
+    rng = np.random.default_rng(seed)
+    time, ones = rng.uniform(1, 5), np.ones(1)
+    short, long = (scores(t * ones, ones, 0.5 * ones, ones, 3 * ones) for t in (time, 100 * time))
+    assert short < long < 1.5 * short

@@ -24,7 +24,7 @@ def apart(rng, m, p, distance):
     return np.array(found)
 
 
-def groups_of_clouds(seed, p=2, sizes=(25, 200)):
+def groups_of_clouds(seed, p=2, sizes=(25, 100)):
     """Five groups of two to six clouds of unequal size, each a piece of its own."""
     rng = np.random.default_rng(seed)
     X, y = [], []
@@ -77,9 +77,9 @@ def test_a_few_samples_far_from_all_are_no_cluster(seed):
     assert adjusted_rand_score(y[y < 3], labels[y < 3]) == 1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_levels_that_join_pieces_are_those_of_a_fit(seed):
-    X, y = groups_of_clouds(seed, sizes=(40, 80))
+    X, y = groups_of_clouds(seed, sizes=(25, 50))
     level = next(level for level in klsnmf.levels(X, random_state=0) if level.n_clusters == 5)
     assert level.joined
     assert adjusted_rand_score(y, level.labels) == 1
@@ -124,5 +124,5 @@ def test_the_walk_on_groups_is_that_of_one_matrix(k):
         spectrum = with_groups.spectrum
         F = spectrum.U * spectrum.values ** (t / 2)
         found = F @ F.T + np.diag(spectrum.rest(t))
-        assert found == pytest.approx(expected, abs=0.03)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=0.03)
     assert with_groups.as_the_graph_is().spectrum is walk.spectrum

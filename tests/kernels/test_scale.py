@@ -406,6 +406,7 @@ def test_tiles_take_no_more_than_they_may(max_memory, monkeypatch):
 def test_a_kernel_of_both_signs_needs_room_for_its_positive_part(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 30))
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 10**4)
+    monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)
     assert DenseGram(np.abs(X @ X.T)).positive.nonnegative
     with pytest.raises(MemoryError, match=r"positive part of the kernel matrix.*negative entries"):
         _ = DenseGram(X @ X.T).positive

@@ -8,6 +8,7 @@ from klsnmf.grams.array import DenseGram
 from klsnmf.models.base import State
 from klsnmf.models.kernel_kmeans import Lloyd
 from klsnmf.models.ls_nmf import PRINTED, LocalSimilarity
+from klsnmf.models.new_samples import NewSamples
 
 from ..helpers import blobs
 
@@ -38,3 +39,12 @@ def test_new_samples_go_to_the_nearest_mean_whatever_the_sizes_of_clusters():
     new = rng.uniform(-3, 9, (300, 2))
     nearest = np.square(new[:, None] - means).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(model.predict(new), nearest)
+
+
+def test_where_no_cluster_gains_the_local_term_does_not_decide():
+    """The trap: λ alone prefers the cluster whose column of W is lightest."""
+    sums = np.array([1.0, 50.0])
+    fit = NewSamples(C=np.eye(2), sums=sums, lengths=sums, lam=0.1, exact=True)
+    kW, own = np.array([[0.01, 0.02], [0.02, 0.01]]), np.ones(2)
+    assert (fit.scores(kW, own) < 0).all()
+    assert fit.labels(kW, own).tolist() == [1, 0]

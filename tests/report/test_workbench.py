@@ -11,10 +11,12 @@ from sklearn.datasets import load_digits, load_wine
 
 from klsnmf.cli.results import write_labels
 from klsnmf.core.tables import harmless
-from klsnmf.report import write
+from klsnmf.report import flow, write
+from klsnmf.report.moves import moves
 from klsnmf.report.workbench import workbench
 
 from ..browsing import Opened, playwright
+from ..helpers import blobs
 from ..report_runs import HOSTILE, by_hand, hostile_run, run_of
 
 
@@ -132,7 +134,7 @@ def test_points_are_coloured_by_a_column(hostile):
     page = hostile.page
     X = load_wine().data
     X = X / X.max(axis=0)
-    options = page.locator("#colour optgroup option").all_text_contents()
+    options = page.locator("#colour optgroup").first.locator("option").all_text_contents()
     assert len(options) == X.shape[1]
     assert options[0] == HOSTILE[0] + "0"
     page.select_option("#colour", "column 1")
@@ -482,6 +484,8 @@ def test_labels_of_40_letters_do_not_break_letter_by_letter(browser, reports, wi
             }).map((one) => one.parentElement.outerHTML.slice(0, 90))""",
         )
         assert tall == []
+        table = page.locator("#samples").bounding_box()
+        assert table["x"] + table["width"] <= width
 
 
 def test_everything_can_be_done_by_keys(digits):
@@ -556,6 +560,40 @@ def test_axe_has_nothing_to_object_to(browser, reports, name, width, scheme):
         but_points = {"exclude": [["#plot use"]]}  # hundreds, and none has words
         found = Axe().run(page, but_points).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []
+
+
+def test_axe_has_nothing_to_object_to_in_two_runs(browser, tmp_path):
+    """With landmarks: all is in the main part, and what scrolls can be reached by keys."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    ids = [f"s{i}" for i in range(60)]
+    one = [(name, str(i % 3)) for i, name in enumerate(ids)]
+    two = [(name, str(i % 4)) for i, name in enumerate(ids)]
+    path = tmp_path / "moves.html"
+    path.write_text(flow.page(moves(one, two), ("a", "b")), encoding="utf-8")
+    for width in (360, 1400):
+        with Opened(browser, path, width) as opened:
+            found = Axe().run(opened.page).response["violations"]
+            assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []
+            assert opened.page.get_by_role("main").count() == 1
+            assert opened.page.get_by_role("region").count() == 3
+
+
+def test_columns_that_were_not_used_colour_the_map(browser, tmp_path):
+    X, y = blobs(90, 3, 6, seed=0)
+    kinds = [None if i == 0 else f"kind {c}" for i, c in enumerate(y)]
+    run = run_of(by_hand(y), X, aside={"kind": kinds, "year": 2000.0 + y})
+    path = tmp_path / "aside.html"
+    write(run, path)
+    with Opened(browser, path) as opened:
+        page = opened.page
+        others = page.locator('optgroup[label="columns that were not used"] option')
+        assert others.all_text_contents() == ["kind", "year"]
+        page.select_option("#colour", label="kind")
+        assert page.locator("#legend .chip").all_inner_texts() == ["kind 0", "kind 1", "kind 2"]
+        assert page.locator("#plot use.unknown").count() == 1
+        page.select_option("#colour", label="year")
+        assert page.locator("#legend span").all_inner_texts() == ["2000", "", "2002"]
 
 
 # ------------------------------------------------------------------- large data

@@ -54,7 +54,7 @@ def test_what_is_explained_is_compared_with_its_naive_twin():
         chance = by_chance(values[:41], np.array([3]), len(X), 10)
         assert (explained > chance[0]) == better
         time = naive.persistence(values, 3, max(1e-6, 1 / len(X) ** 2))
-        told = np.sqrt(time) * clarity(explained, chance)[0] ** 2 * 2**0.75
+        told = np.sqrt(time / (1 + time) * 2) * clarity(explained, chance)[0] ** 2
         expected = told if better else explained - chance[0]
         assert score_of(labels, K, 10) == pytest.approx(expected, rel=1e-4)
 

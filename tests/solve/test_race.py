@@ -71,7 +71,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("method", makers(samples(0)))
 @given(seed=seeds)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_the_winner_is_fitted_as_if_alone(method, seed):
     X = samples(seed)
     model = makers(X)[method]
@@ -118,15 +118,15 @@ def test_what_single_precision_cannot_tell_is_told_in_double():
 
 
 @pytest.mark.usefixtures("always")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("offset", [1, 4, 10, 100])
 def test_samples_far_from_zero(offset, seed):
     """Most of ‖X‖² is their mean: of what tells starts apart float32 has few digits, or none."""
     rng = np.random.default_rng(seed)
-    X = rng.random((6, 40))[rng.integers(6, size=100)] + 0.05 * rng.random((100, 40)) + offset
+    X = rng.random((6, 20))[rng.integers(6, size=60)] + 0.05 * rng.random((60, 20)) + offset
     model = NMF(Data(X))
     starts = starts_of(model, X, 6, 6, seed)
-    how = {"max_iter": 800, "tol": 1e-4}
+    how = {"max_iter": 400, "tol": 1e-4}
     found = min(one.objective for one in raced([model] * 6, starts, **how))
     whole = min(one.objective for one in solve([model] * 6, starts, **how))
     assert found <= whole * 1.01

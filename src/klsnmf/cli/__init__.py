@@ -8,7 +8,7 @@ import time
 
 
 def main() -> None:
-    """Run the command line, or say what is missing for it."""
+    """Run the command line, or say which package is missing."""
     begun = time.monotonic()
     _open_closed()
     try:
@@ -24,9 +24,10 @@ def main() -> None:
 
 
 def _open_closed() -> None:
-    """Open what a caller has closed of the three standard files, onto nothing.
+    """Open those of the three standard files that the caller has closed, onto nothing.
 
-    The next file opened would have its number, and take up what libraries print.
+    Otherwise the next file to be opened would get the number of a standard file, and libraries
+    would print into it.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:

@@ -1,4 +1,4 @@
-"""``klsnmf cluster``: groups, how sure they are, a model and a report."""
+"""``klsnmf cluster``: clusters, strengths, a model and a report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Asked:
 
     @property
     def command(self) -> str:
-        """The line that does it again."""
+        """The command line that repeats the run."""
         data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
         parts = [] if data is None else [data, *self.source.more]
         words = [_path_word(part) for part in parts] or ["--dataset", str(self.source)]
@@ -71,7 +71,7 @@ def _path_word(path: Path) -> str:
 
 
 def _option(name: str, value: object) -> list[str]:
-    """An option and its value, in one word where the value could be taken for an option."""
+    """An option and its value, in one word if the value could be taken for an option."""
     return [f"{name}={value}"] if str(value).startswith(("-", "./-")) else [name, str(value)]
 
 
@@ -159,29 +159,33 @@ def cluster(
     more = {} if checkpoint is None else {"checkpoint": checkpoint}
     _require_meaning(asked, more)
     before = earlier(folder)
-    # A fit that goes on from a checkpoint makes the results of its own command anew.
+    # A fit that continues from a checkpoint may replace the results of the same command.
     goes_on = bool(more) and before is not None and before.get("command") == asked.command
     require_free(folder, force=force or goes_on)
     with working(quiet) as display:
         display.title(f"Reading {source}")
-        from .samples import prepared, read
+        import numpy as np
+
+        from .samples import blank_samples, not_used, prepared, read
 
         table = read(source)
         joined = _joined(source) if join else None
         with result_folder(folder) as aside:
             from ..estimators.strengths import strengths
-            from .fits import fit, has_parameter
+            from .fits import fit, has_parameter, require_levels
 
-            table, preparation = prepared(table, source, [method])
+            read_table, (table, preparation) = table, prepared(table, source, [method])
             if levels:
-                _require_levels(table, method)
+                require_levels(table, method)
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
             fitted = fit(method, k, seed, table, max_iter, **more)
             display.title("Measuring strengths", "strengths")
             strength = strengths(fitted.estimator, table.X)
+            blank, blank_notes = blank_samples(table)
+            strength = np.where(blank, 0, strength)
             summary = _summary(table, asked, fitted, strength, preparation)
-            notes = list(table.messages)
+            notes = [*table.messages, *blank_notes]
             if max_iter is not None and not has_parameter(method, "max_iter"):
                 notes.append(f"--max-iter was ignored: {method} has no such setting.")
             display.title(f"Writing results to {folder}", "results")
@@ -193,7 +197,10 @@ def cluster(
                 if joined is not None:
                     _write_joined(source, table, aside / joined, *found_labels, summary["words"])
                 notes += _write_model(fitted.estimator, aside, asked, table, preparation)
-                found, failure = _write_report(table, fitted, strength, asked, notes, aside)
+                shown = {"units": preparation.units, "aside": not_used(read_table, table)}
+                found, failure = _write_report(
+                    table, fitted, strength, asked, notes, aside, **shown
+                )
                 told = [*notes, *table.warnings, *fitted.told, *found]
                 summary["messages"] = [*told, str(failure)] if failure else told
                 summary["folder"] = str(folder)
@@ -211,13 +218,13 @@ def cluster(
 
 
 def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
-    """Refuse options that the method can do nothing with."""
+    """Refuse options that have no meaning for the method."""
     from ..methods import DETAILS
 
     signs = asked.source.steps.signed
     if signs and "signed" not in DETAILS[asked.method].accepts:
         raise click.UsageError(
-            f"{signs} makes negative numbers, and {asked.method} takes none. Leave it "
+            f"{signs} makes negative numbers, and {asked.method} accepts none. Leave it "
             "out, or use another method, such as kls-nmf or semi-nmf."
         )
     if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
@@ -230,18 +237,6 @@ def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--checkpoint works with kls-nmf, ls-nmf and gls-nmf, not with {asked.method}. Leave "
             "it out, or use one of these methods."
-        )
-
-
-def _require_levels(table: Table, method: str) -> None:
-    """Refuse --levels for so many samples that only a part of them is fitted."""
-    from ..core.sketch import ALL
-    from .fits import has_parameter
-
-    if table.X.shape[0] > ALL and has_parameter(method, "fit_on"):
-        raise click.UsageError(
-            f"Leave out --levels: of more than {ALL:,} samples only a part is fitted, and other "
-            "levels are known for that part only."
         )
 
 
@@ -299,7 +294,7 @@ def _write_joined(
 def _write_model(
     estimator: Any, folder: Path, asked: _Asked, table: Table, preparation: Preparation
 ) -> list[str]:
-    """The model, where it would be of use; else why there is none."""
+    """Write the model if it would be useful; otherwise return a note that says why not."""
     from ..io.model_file import can_save, save
     from .samples import words_of
 
@@ -319,15 +314,23 @@ def _write_model(
 
 
 def _write_report(
-    table: Table, fitted: Fitted, strength: Any, asked: _Asked, notes: Sequence[str], folder: Path
+    table: Table,
+    fitted: Fitted,
+    strength: Any,
+    asked: _Asked,
+    notes: Sequence[str],
+    folder: Path,
+    **more: Any,
 ) -> tuple[list[str], ReportError | None]:
-    """What the report adds, or what to install for one; and its failure: other results stay."""
+    """Write the report. Return its remarks or what to install, and an error if it failed."""
     told: list[str] = []
     none = "There is no report.html:"
     estimator, rows = fitted.estimator, getattr(fitted.estimator, "fitted_on_", None)
     if rows is not None:
         estimator = estimator._as_shown()
         table, strength = table.only(rows), strength[rows]
+        aside = more.get("aside", {})
+        more["aside"] = {name: [values[i] for i in rows] for name, values in aside.items()}
         notes = [*notes, "This report shows the samples that were fitted."]
     try:
         from ..report import page
@@ -348,6 +351,7 @@ def _write_report(
             seconds=fitted.seconds,
             messages=[*table.warnings, *fitted.messages],
             notes=list(notes),
+            **more,
         )
         told += remarks(run)
         page.write(run, folder / "report.html")
@@ -399,7 +403,7 @@ def _summary(
 
 
 def _size(table: Table) -> tuple[int, float]:
-    """The number of samples, and the numbers that each has stored on average."""
+    """The number of samples, and the mean count of stored numbers per sample."""
     n = table.X.shape[0]
     return n, getattr(table.X, "nnz", table.X.size) / max(n, 1)
 

@@ -1,9 +1,8 @@
 """The command line: a file for each command or group of commands.
 
 Modules here import only what their ``--help`` needs; the rest is imported inside the commands. Exit
-codes: 0 all went well, 1 something failed, 2 the command was not understood, 3 a file given to it
-cannot be used, 4 the results could not be written, 130 it was interrupted by Ctrl-C, 143 by
-SIGTERM, 129 by SIGHUP.
+codes: 0 success, 1 something failed, 2 the command was not understood, 3 a given file cannot be
+used, 4 the results could not be written, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ from .predict import append, predict
 from .reproduce import reproduce
 from .stopping import stoppable
 
-#: Errors whose message is written for the user. All others are mistakes of the program.
+#: Errors whose message is written for the user. All others are bugs.
 _EXPLAINED = (OSError, ValueError, RuntimeError, MemoryError, ImportError)
 
 _SHOW_TRACEBACK = "Show the traceback of an error."
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
-#: What a shell says of a command that Ctrl-C ended: 128 and the number of the signal.
+#: The exit code after Ctrl-C: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
-#: What else is said of an interrupt, unless it came too late to stop anything.
+#: What is added to the message about an interrupt, unless it came too late.
 _UNCHANGED = "Nothing was written; earlier results are unchanged."
 
-#: What an output says that takes no more, and how a command ends then. Results in files have errors
-#: of their own.
+#: Errors of a standard output that accepts no more, and the exit code then. Files of results have
+#: their own errors.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _NO_OUTPUT = 4
 
 
 def _with_notes(text: str, error: BaseException) -> str:
-    """A message, and what was noted on its way, such as where a checkpoint is."""
+    """A message, with the notes that were added to the error, such as where a checkpoint is."""
     return " ".join([text, *getattr(error, "__notes__", [])])
 
 
 def _output_failed(error: OSError) -> click.ClickException:
-    """What to say of a standard output that takes no more."""
-    # Python would try again at the end, and end with a code of its own.
+    """The message about a standard output that accepts no more."""
+    # Python would try again at exit, and change the exit code.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     failure = click.ClickException(f"The output could not be written: {error.strerror}.")
     failure.exit_code = _NO_OUTPUT  # type: ignore[misc]  # click reads it from the instance
@@ -60,7 +59,7 @@ def _output_failed(error: OSError) -> click.ClickException:
 
 
 class _ShortErrors(click.Group):
-    """A group that tells an error in one paragraph, without a traceback unless asked for."""
+    """A group that prints an error as one paragraph, with a traceback only on request."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if ctx.obj is None:
@@ -68,7 +67,7 @@ class _ShortErrors(click.Group):
         try:
             with stoppable():
                 result = super().invoke(ctx)
-                sys.stdout.flush()  # before all is said to be well: a disk may be full
+                sys.stdout.flush()  # before success is reported: a disk may be full
                 return result
         except KeyboardInterrupt as error:
             state = vars(error).get("state", _UNCHANGED)
@@ -87,7 +86,7 @@ class _ShortErrors(click.Group):
             if not isinstance(error, _EXPLAINED):
                 text = f"{type(error).__name__}: {text}. This is a bug in klsnmf; please report it."
             code = getattr(error, "exit_code", 1)
-            # Where in the program helps with mistakes of the program, not with those in data.
+            # A traceback helps with bugs, not with faults in the data.
             hint = " (klsnmf --debug shows where.)" if code == 1 else ""
             failure = click.ClickException(f"{printable(text)}{hint}")
             failure.exit_code = code  # type: ignore[misc]  # click reads it from the instance
@@ -95,7 +94,7 @@ class _ShortErrors(click.Group):
 
 
 def _debug(ctx: click.Context, _: click.Parameter, given: bool) -> None:
-    """Keep --debug where the group looks for it, wherever it stands in the line."""
+    """Store --debug for the group, wherever it stands in the command line."""
     if given:
         ctx.find_root().params["debug"] = True
 

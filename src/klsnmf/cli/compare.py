@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _USUAL = ("kls-nmf", "gnmf", "semi-nmf", "kernel-kmeans", "kmeans", "spectral")
 
 
-#: HDBSCAN: samples of a cluster, at least.
+#: The smallest cluster of HDBSCAN.
 _LEAST_OF_CLUSTER = 10
 
 
@@ -31,7 +31,8 @@ _LEAST_OF_CLUSTER = 10
 class _Outcome:
     """One method: its clusters for each seed, or why there are none.
 
-    A method that nobody named is left out where it cannot take the data; all else is a failure.
+    If the user did not name a method and it cannot use the data, it is left out. Other problems are
+    failures.
     """
 
     method: str
@@ -72,11 +73,11 @@ def compare(
 ) -> None:
     """Cluster the samples in DATA by several methods, and compare what they find.
 
-    DATA is as for klsnmf cluster. With known classes, each method has its scores, averaged over
-    the seeds. With or without: how much a method agrees with itself from seed to seed (stability,
-    the adjusted Rand index), and how much two methods agree with each other (NMI and adjusted Rand
-    index). Where methods agree, the clusters are likely to be in the data; where they do not, look
-    twice. With -k auto HDBSCAN is there too, which finds a number of clusters of its own.
+    DATA is as for klsnmf cluster. If classes are known, the scores of each method are shown,
+    averaged over the seeds. Stability shows how much a method agrees with itself from seed to seed
+    (adjusted Rand index). A table shows how much two methods agree with each other (NMI and
+    adjusted Rand index). If methods agree, the clusters are likely to be real; if not, look twice.
+    With -k auto, HDBSCAN is included, which finds its own number of clusters.
     """
     chosen = _chosen(methods)
     named = methods not in (None, "all")
@@ -132,7 +133,7 @@ def _chosen(methods: str | None) -> list[str]:
 
 
 def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) -> _Outcome:
-    """Fit one method from each seed; what goes wrong is its own affair."""
+    """Fit one method with each seed; its failure does not stop the others."""
     from .fits import fit
 
     outcome = _Outcome(method)
@@ -150,7 +151,7 @@ def _run(method: str, k: int, seeds: int, table: Table, max_iter: int | None) ->
 
 
 def _by_density(seeds: int, table: Table) -> _Outcome:
-    """HDBSCAN, which is not told the number of clusters; seeds make no difference to it."""
+    """HDBSCAN, which finds its own number of clusters and uses no seed."""
     import numpy as np
     from sklearn.cluster import HDBSCAN
 

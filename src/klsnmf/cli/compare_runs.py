@@ -1,4 +1,4 @@
-"""``klsnmf compare-runs``: two results of the same samples, and who moved between them."""
+"""``klsnmf compare-runs``: two results of the same samples, and which samples moved."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _LABELS = "labels.csv"
 
-#: The longest file of labels that is read, in bytes: ten million samples.
+#: The largest file of labels that is read, in bytes: about ten million samples.
 _LONGEST = 2**29
 
-#: A table of more clusters does not fit into a terminal: a line for each cluster does.
+#: A table of more clusters does not fit into a terminal; then each cluster has a line.
 _WIDE = 12
 
-#: Clusters that others of a cluster moved to, and ids, that are named in a line.
+#: How many clusters, or ids, are named in a line.
 _TOLD = 4
 
 
@@ -96,7 +96,7 @@ def compare_runs(
 
 
 def _labels(path: Path) -> list[tuple[str, str]]:
-    """The ids and clusters of a result, a folder or a file."""
+    """The ids and clusters of a result, given as a folder or a file."""
     from ..core.files import UnsafeFileError, size_of_regular_file
     from .results import ResultsError, require_one_run
 
@@ -157,7 +157,7 @@ def _clusters(found: Moves, sample: int) -> tuple[str, str]:
 
 
 def _as_csv(found: Moves) -> str:
-    """The samples that moved, and those that are in one run only."""
+    """The samples that moved, and those that are only in one run."""
     from ..core.tables import as_csv, harmless
 
     rows = [(found.ids[sample], *_clusters(found, sample), "moved") for sample in found.moved]

@@ -72,8 +72,8 @@ def info(name: str, data_home: Path | None, as_json: bool) -> None:
 def fetch(names: Sequence[str], every: bool, data_home: Path | None, as_json: bool) -> None:
     """Download the data sets NAMES from their publishers, unless they are here.
 
-    Sets that one has to ask the publisher for are failures when named, and are only mentioned with
-    --all.
+    Some sets cannot be downloaded: you have to ask their publisher. They count as failures if you
+    name them, and are only mentioned with --all.
     """
     if bool(names) == every:
         raise click.UsageError("Name data sets, or use --all.")
@@ -144,7 +144,7 @@ def _record(dataset: DataSet, data_home: Path | None) -> dict[str, Any]:
 def _report(
     sets: Sequence[DataSet], act: Callable[[DataSet], _Outcome], failures: set[str], as_json: bool
 ) -> None:
-    """Act on one set after the other, whatever becomes of the others, and show the outcomes."""
+    """Act on each set, even if others fail, and show the outcomes."""
     outcomes: list[_Outcome] = []
     try:
         for dataset in sets:

@@ -1,7 +1,7 @@
-"""How long a command will still take: what is left of its parts, at the speed of those done.
+"""How long a command will still take: the parts that are left, at the speed of those done.
 
-How a fit's time divides among its parts follows from counts of work, n, p and k. How fast this
-machine is shows in the parts that are done. Where either is unknown no time is told.
+The time of each part of a fit is estimated from n, p and k. The parts that are done show how fast
+the machine is. If either is unknown, no time is shown.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-#: Seconds of work done that tell how fast the machine is; before them no time is told.
+#: No time is shown before so many seconds of work, which show how fast the machine is.
 _BASIS = 0.5
 
-#: Seconds of a usual machine that count as much as those that were seen.
+#: The weight of the speed of a usual machine, in seconds, against the speed that was seen.
 _PRIOR = 1.0
 
-#: The share of a part's steps that tell how long it takes.
+#: After this share of the steps of a part, its time is estimated from them.
 _SHARE = 0.1
 
-#: A part that takes longer than expected still needs this share of the time that it is late.
+#: A part that is late is expected to need this share of its delay in addition.
 _OVERTIME = 0.5
 
-#: Seconds in which the time that is told follows the estimate; more where hours are left.
+#: Seconds in which the time shown follows the estimate; more if hours are left.
 _SLOWNESS = 6.0
 
-#: Samples on the map of a report, at most, as far as its time is concerned.
+#: The time of the map of a report grows up to this many samples.
 _ON_MAP = 2000
 
 #: Samples that each is compared with, at most: of more, those in the cells around it.
@@ -37,7 +37,7 @@ _PLACED = 2e-4
 #: -k auto needs as many eigenvectors as this many clusters.
 _AUTO = 30
 
-#: Stages, by their last word, that end when they have converged, usually long before the last step.
+#: Stages, by their last word, that end on convergence, usually long before the last step.
 _AT_MOST = ("iterations", "eigenvectors")
 
 
@@ -82,20 +82,20 @@ def parts_of_clustering(method: str, n: int, width: float, k: int | str) -> list
 class Estimate:
     """Where a command is among its parts, and how long it will still take.
 
-    All times are given to it, in seconds of one clock.
+    The caller gives it all times, in seconds of one clock.
     """
 
     def __init__(self, begun: float) -> None:
         self.begun = self.part_begun = begun
         self.parts: list[Part] = []
         self.place = 0
-        self.steps = 0.0  # the share of the current part's steps that are done, where that is known
+        self.steps = 0.0  # the share of the current part's steps that are done, if known
         self.taken = self.expected = 0.0  # seconds of the parts that are done
         self.told: tuple[float, float] | None = None  # when, and the seconds left
         self.furthest = 0.0
 
     def plan(self, parts: Sequence[Part], now: float) -> None:
-        """All parts that are to come; the first begins now."""
+        """Set all parts that are to come. The first begins now."""
         self.parts, self.place = list(parts), 0
         self.part_begun, self.steps = now, 0.0
 
@@ -105,9 +105,9 @@ class Estimate:
         return bool(self.parts) and self.parts[self.place].seconds is not None
 
     def reach(self, stage: str, now: float) -> bool:
-        """A stage of the work was told; whether it is one of the parts, this or a later one.
+        """Go to the part of this stage, and return whether it is this part or a later one.
 
-        Parts that it comes after are done. A search that is repeated does not turn back the clock.
+        The parts before it are done. A stage that is repeated does not turn back the clock.
         """
         for place in range(self.place, len(self.parts)):
             if stage == self.parts[place].name or stage.split()[-1] == self.parts[place].name:
@@ -124,11 +124,11 @@ class Estimate:
         self.place, self.part_begun, self.steps = place, now, 0.0
 
     def step(self, stage: str, done: int, total: int) -> None:
-        """So many steps of the current part are done."""
+        """Set how many steps of the current part are done."""
         self.steps = 0.0 if at_most(stage) or not total else done / total
 
     def left(self, now: float) -> float | None:
-        """The seconds left for all, as well as they are known now; None where they are not."""
+        """The seconds left for all parts, as far as known now; None if unknown."""
         if not self.parts:
             return None
         part, spent = self.parts[self.place], now - self.part_begun
@@ -154,13 +154,13 @@ class Estimate:
         return here + speed * math.fsum(seconds or 0.0 for seconds in later)
 
     def _speed(self, taken: float, expected: float) -> float:
-        """How many seconds this machine needs for one of the usual machine."""
+        """How many seconds this machine needs for one second of a usual machine."""
         return (taken + _PRIOR) / (expected + _PRIOR)
 
     def steady(self, now: float) -> float | None:
-        """The seconds left, to be shown: a clock that runs down, and is set right little by little.
+        """The seconds left to show: a clock that runs down and is corrected little by little.
 
-        It follows the estimate within some seconds and never jumps.
+        It follows the estimate within some seconds, and never jumps.
         """
         left = self.left(now)
         if left is None:
@@ -175,7 +175,7 @@ class Estimate:
         return None if self.told is None else self.told[1]
 
     def share(self, now: float) -> float | None:
-        """The share of all the time that has passed; it never goes back. None if unknown."""
+        """The share of the whole time that has passed. It never decreases. None if unknown."""
         left = self.steady(now)
         if left is None:
             return None
@@ -185,7 +185,7 @@ class Estimate:
 
 
 def about(seconds: float) -> str:
-    """A time left in words no finer than it is known."""
+    """The time left in words, no more precise than the estimate."""
     if seconds < 10:
         return "a few seconds left"
     if seconds < 100:

@@ -1,4 +1,4 @@
-"""Fitting a method to a table, for the commands that do."""
+"""Fits a method to a table, for several commands."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import click
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import n_clusters_evidence
+from ..core import sketch
 from ..io.table import InputError, Table
 from ..methods import DETAILS, METHODS
 from ..report.findings import notes_of
@@ -19,18 +21,18 @@ from .samples import last_resort, refusal, require_samples
 if TYPE_CHECKING:
     from ..kernels.count import Evidence
 
-#: Warnings to developers, and those whose facts are read from the fit itself: what a fit of ours
-#: warns of is in its notes, and what one of scikit-learn does can be seen from its labels.
+#: Warnings that are not shown: those for developers, and those about convergence. The notes of a
+#: fit say the same, and fits of scikit-learn are judged by their labels.
 _UNTOLD = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ConvergenceWarning)
 
 
-#: What is told of a level.
+#: What is shown about a level.
 LEVEL = ("score", "persistence", "clarity", "stability", "cut")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An estimator, how long its fit took, and what libraries below it said."""
+    """An estimator, how long its fit took, and the warnings of other libraries."""
 
     estimator: Any
     seconds: float
@@ -38,7 +40,7 @@ class Fitted:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What spoke for the number of clusters, if it was found."""
+        """The evidence for the number of clusters, if it was chosen."""
         return getattr(self.estimator, "n_clusters_evidence_", None)
 
     @property
@@ -60,7 +62,7 @@ class Fitted:
 
     @property
     def told(self) -> list[str]:
-        """The messages and what the fit itself has to say, in the words of the command line."""
+        """The messages and the notes of the fit, with options of the command."""
         return [*self.messages, *(note.in_command for note in notes_of(self.estimator))]
 
 
@@ -73,16 +75,25 @@ def has_parameter(method: str, name: str) -> bool:
     return name in METHODS[method]().get_params(deep=False)
 
 
+def require_levels(table: Table, method: str) -> None:
+    """Refuse --levels for so many samples that only a part of them is fitted."""
+    if table.X.shape[0] > sketch.ALL and has_parameter(method, "fit_on"):
+        raise click.UsageError(
+            f"Leave out --levels: of more than {sketch.ALL:,} samples only a part is fitted, and "
+            "other levels are known for that part only."
+        )
+
+
 def fit(
     method: str, k: int | str, seed: int, table: Table, max_iter: int | None, **more: Any
 ) -> Fitted:
-    """Fit a method with more parameters; a ValueError of its own becomes one that names the data.
+    """Fit a method. If it raises a ValueError, the error gets the name of the data.
 
-    ``max_iter`` is left out where it has no meaning.
+    ``max_iter`` is left out if the method has no such parameter.
     """
     bears_gaps = "nan" in DETAILS[method].accepts
     table.require_numbers(gaps=bears_gaps, last_resort=last_resort(table, "--method"))
-    # The eigenvectors of spectral clustering are found for fewer clusters than samples only.
+    # Spectral clustering finds eigenvectors only for fewer clusters than samples.
     require_samples(k, table, spare=int(method == "spectral"))
     if max_iter is not None and has_parameter(method, "max_iter"):
         more["max_iter"] = max_iter
@@ -129,6 +140,5 @@ def facts(evidence: Evidence | None) -> dict[str, Any] | None:
         "chosen": int(evidence.chosen),
         "clear": evidence.clear,
         "verdict": evidence.verdict,
-        "best": list(evidence.best),
         "levels": list(evidence.levels),
     }

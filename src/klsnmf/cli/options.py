@@ -38,7 +38,7 @@ class _Clusters(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
-    """A name in METHODS; of one that is not, the nearest is told."""
+    """A name in METHODS; the error about another name suggests the most similar one."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value not in METHODS:
@@ -47,7 +47,7 @@ class _Method(click.Choice):  # type: ignore[type-arg,unused-ignore]
 
 
 class _DataSet(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A name in the registry of data sets; of one that is not, the nearest is told."""
+    """A name of a data set; the error about another name suggests the most similar one."""
 
     name = "name"
 
@@ -69,7 +69,7 @@ DATA_SET = _DataSet()
 
 
 def no_such(kind: str, name: str, names: Iterable[str]) -> str:
-    """What to say of a name that does not exist."""
+    """The error about a name that does not exist."""
     names = list(names)
     return f"There is no {kind} {name!r}. {meant(name, names)}There are {', '.join(names)}."
 
@@ -103,13 +103,13 @@ sheets = click.option(
     *("--sheet", "sheets"),
     multiple=True,
     metavar="NAME",
-    help="The sheet of a workbook, or several, which are joined row by row. Of an .h5ad file, the "
-    "layer or embedding, such as X_pca. [default: the first sheet; X]",
+    help="The sheet of a workbook, or several, which are joined row by row. For an .h5ad "
+    "file, the layer or embedding, such as X_pca. [default: the first sheet, or X]",
 )
 text_column = click.option(
     "--text-column",
     metavar="NAME",
-    help="A column of text to cluster by, instead of numbers: by the words of each text.",
+    help="A column of text to cluster by, instead of numbers. The words of each text are used.",
 )
 
 
@@ -146,13 +146,13 @@ def quiet(text: str) -> Callable[..., Any]:
 
 
 def columns(text: str) -> Callable[..., Any]:
-    """--columns, with what they are for in this command."""
+    """--columns, with what it does in this command."""
     return click.option("--columns", multiple=True, metavar="A,B,...", help=text)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What is to be done to a table before it is clustered."""
+    """How to prepare a table before it is clustered."""
 
     prepare: str = "auto"
     scale: str | None = None
@@ -168,13 +168,13 @@ class Steps:
 
 
 def id_column(text: str) -> Callable[..., Any]:
-    """--id-column, with what it is in this command."""
+    """--id-column, with what it does in this command."""
     return click.option("--id-column", metavar="NAME", help=text)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What the user gave to be clustered: DATA or --dataset, which columns, how prepared."""
+    """What to cluster: DATA or --dataset, which columns, and how to prepare them."""
 
     data: Path | None
     dataset: str | None
@@ -188,7 +188,7 @@ class Source:
 
 
 def source(command: Callable[..., Any]) -> Callable[..., Any]:
-    """DATA or --dataset, the columns of a table, and how to take them: a Source."""
+    """The options for DATA or --dataset, for columns and for preparation, as a Source."""
 
     @wraps(command)
     def gathered(data: Sequence[Path], dataset: str | None, **others: Any) -> Any:
@@ -214,8 +214,8 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--prepare",
             type=click.Choice(["auto", "none"]),
             default="auto",
-            help="auto looks at a table: which columns to leave out, on what scale, how to fill "
-            "gaps; it tells what it does. Options for these have the last word.",
+            help="auto looks at a table and decides which columns to leave out, which scale to "
+            "use and how to fill gaps. It prints what it does. Other options take precedence.",
         ),
         click.option(
             "--missing",
@@ -233,7 +233,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--encode",
             multiple=True,
             metavar="A,B,...",
-            help="Columns of categories: a column of 0 and 1 for each category.",
+            help="Columns of categories. Each category becomes a column of its own.",
         ),
         click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns to leave out."),
         click.option(
@@ -257,7 +257,7 @@ def source(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _require_one(data: Sequence[Path], dataset: str | None) -> None:
-    """Refuse what can be told at once, before anything large is imported."""
+    """Refuse obvious mistakes at once, before anything large is imported."""
     if data and dataset is not None:
         raise click.UsageError(
             f"You gave both DATA, {str(data[0])!r}, and --dataset {dataset}. Give one of them."

@@ -1,4 +1,4 @@
-"""Tables for people in a terminal, plain lines for other programs, JSON for those who ask."""
+"""Tables in a terminal, plain lines for other programs, JSON on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 
 def show_json(value: Any) -> None:
-    """JSON in which characters that command a terminal are escaped: it means the same."""
+    """Print JSON with escaped control characters; its meaning is the same."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     if not text.replace("\n", "").isprintable():
         text = "".join(
@@ -22,7 +22,7 @@ def show_json(value: Any) -> None:
 
 
 def printable(text: str) -> str:
-    """Text that may hold names from files, without characters that command a terminal."""
+    """Text without control characters; it may hold names from files."""
     return "".join(each if each.isprintable() else _instead(each) for each in text)
 
 
@@ -33,7 +33,7 @@ def _instead(character: str) -> str:
 
 
 def show_lines(text: str) -> None:
-    """Lines for another program as they are, for a terminal without what commands it."""
+    """Print lines: unchanged for another program, without control characters in a terminal."""
     if sys.stdout.isatty():
         text = "\n".join(printable(line) for line in text.split("\n"))
     click.echo(text, nl=False)
@@ -46,7 +46,7 @@ def show_notes(notes: Sequence[str]) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table in a terminal; elsewhere lines, first that of the header, fields between tabs."""
+    """Print a table in a terminal; elsewhere print lines with tabs, the header first."""
     if sys.stdout.isatty() and _show_rich_table(header, rows):
         return
     for row in [header, *rows]:

@@ -18,9 +18,12 @@ from .output import printable, show_json, show_lines, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..io.table import Choice, Table
+    from ..preparation.base import Preparation
 
-#: Files of arrays that have names, which are not names of columns.
+#: Files in which arrays have names, which are not names of columns.
 _ARRAYS = (".npz", ".mat")
+
+_LEAVE_OUT = "For a model that leaves out such rows, use klsnmf cluster with --missing drop-rows."
 
 
 @click.command(short_help="Find the clusters of new samples with a model.")
@@ -52,14 +55,15 @@ def predict(
 ) -> None:
     """Find the clusters of new samples in DATA with a MODEL of klsnmf cluster.
 
-    MODEL is a model.npz, or the folder it is in. Nothing in it is run, whoever made it. DATA is
-    of the same kind as before. A table needs the columns that the model was made from, by name: in
-    any order, and there may be others. What was done to prepare the old samples is done to
-    the new.
+    MODEL is a model.npz, or the folder it is in. No code in it is run, whoever made it. DATA is
+    of the same kind as for klsnmf cluster. A table needs columns with the same names, in any order;
+    it may have others. New samples are prepared in the same way as the samples of the model, and
+    missing values are filled in. Strength 0 means that a sample is unlike all samples of the model.
     """
     _require_model(model)
     require_exists(data)
     from .results import write_file, write_labels
+    from .samples import blank_samples
     from .working import working
 
     with working(quiet) as display:
@@ -72,10 +76,14 @@ def predict(
         table = _read(data, about, given, model)
         display.title(f"Placing the samples of {data}")
         display.plan([Part("thousands of samples", None)])
+        gaps = _filled(about["preparation"], table)
         table = about["preparation"].apply(table)
         labels, strengths = _placed(estimator, table, model)
+        blank, notes = blank_samples(table)
+        strengths[blank] = 0
+        notes = [*gaps, *notes, *_strangers(strengths[~blank])]
     if not quiet:
-        show_notes([*table.messages, *_strangers(strengths)])
+        show_notes([*table.messages, *notes])
     text = io.StringIO()
     write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
     if out is not None:
@@ -110,21 +118,19 @@ def append(
             )
         display.title(f"Reading {source.data}")
         table = _read(source.data, about, source.wanted, model)
+        notes = _filled(about["preparation"], table)
         table = about["preparation"].apply(table)
-        table.require_numbers(
-            gaps=False,
-            last_resort="For a model that fills gaps, use klsnmf cluster with --missing median.",
-        )
+        table.require_numbers(gaps=False, last_resort=_LEAVE_OUT)
         display.title(f"Adding the samples of {source.data}")
         with result_folder(folder) as aside:
-            _add(estimator, table, model)
+            strengths, told = _add(estimator, table, model)
             summary = _appended(estimator, table, model, source)
             about |= {"words": None} if summary["renewed"] else {}  # of clusters that were
-            summary["messages"] = [*table.messages, *_strangers(estimator.strengths_)]
+            summary["messages"] = [*table.messages, *notes, *told]
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     labels, words = estimator.labels_, _words(about, estimator.n_clusters_)
-                    write_labels(file, table.ids, labels, estimator.strengths_, words=words)
+                    write_labels(file, table.ids, labels, strengths, words=words)
                 from ..io.model_file import save
 
                 save(estimator, aside / "model.npz", **about)
@@ -139,16 +145,26 @@ def append(
             _show_appended(summary)
 
 
-def _add(estimator: Any, table: Table, model: Path) -> None:
-    """``partial_fit``, whose warnings are of a sketch and not of the samples."""
+def _add(estimator: Any, table: Table, model: Path) -> tuple[Any, list[str]]:
+    """``partial_fit``; strengths as ``klsnmf predict`` has them, and notes on these."""
     import warnings
 
+    from ..estimators.strengths import strangers
+    from .samples import blank_samples
+
+    strange = strangers(estimator, table.X)  # by what the model knew before
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # what a sketch warns of is not about the samples
         try:
             estimator.partial_fit(table.X)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{table.name} could not be added to {model}: {error}") from error
+    if estimator._stream.renewed == estimator.n_samples_seen_:  # they are among those that it knows
+        strange[:] = False
+    blank, notes = blank_samples(table)
+    strengths = estimator.strengths_.copy()
+    strengths[strange | blank] = 0
+    return strengths, [*notes, *_strangers(strengths[~blank])]
 
 
 def _appended(estimator: Any, table: Table, model: Path, source: options.Source) -> dict[str, Any]:
@@ -187,7 +203,7 @@ def _show_appended(summary: dict[str, Any]) -> None:
 
 
 def _words(about: dict[str, Any], k: int) -> list[list[str]] | None:
-    """The words of each cluster of texts, as a model has them; None if it has none."""
+    """The words of each cluster of texts, if the model has them."""
     words = about.get("words")
     if not isinstance(words, list) or len(words) < k:
         return None
@@ -199,14 +215,33 @@ def _are_words(some: Any) -> bool:
 
 
 def _strangers(strengths: Any) -> list[str]:  # (n,)
-    """A note on samples that the model has nothing to say of."""
+    """A note on samples that the model knows nothing about."""
     alone, n = int((strengths <= 0).sum()), len(strengths)
     if not alone:
         return []
+    one = alone == 1
     return [
-        f"Check the scale of the data: {alone} of {plural(n, 'sample')} "
-        f"{'resembles' if alone == 1 else 'resemble'} no sample of the model (strength 0)."
+        f"{alone} of {plural(n, 'sample')} {'is' if one else 'are'} unlike every sample of the "
+        f"model, so {'its cluster means' if one else 'their clusters mean'} nothing (strength 0). "
+        "Check that the columns have the units of the model's data."
     ]
+
+
+def _filled(preparation: Preparation, table: Table) -> list[str]:
+    """A note on gaps in new samples, if the model fills them."""
+    import numpy as np
+    from scipy import sparse
+
+    from ..preparation.gaps import Fill, FillMedian
+
+    count = 0 if sparse.issparse(table.X) else int(np.isnan(table.X).sum())
+    fill = next((step for step in preparation.steps if isinstance(step, Fill)), None)
+    if not count or fill is None:
+        return []
+    medians = isinstance(fill, FillMedian)
+    way = "with the medians" if medians else "from the nearest"
+    verb = "is" if count == 1 else "are"
+    return [f"{plural(count, 'missing value')} {verb} filled in {way} of the model's samples."]
 
 
 def _load(model: Path) -> tuple[Any, dict[str, Any]]:
@@ -230,7 +265,7 @@ def _file_of(model: Path) -> Path:
 
 
 def _require_model(model: Path) -> None:
-    """Refuse a model that is not there, before anything large is imported."""
+    """Refuse a model that does not exist, before anything large is imported."""
     file = _file_of(model)
     if file.exists():
         return
@@ -286,14 +321,16 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
 
 
 def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
-    from ..estimators.strengths import assign
+    from ..estimators.strengths import assign, strangers
 
     table.require_numbers(
         gaps=estimator.__sklearn_tags__().input_tags.allow_nan,
-        last_resort="For a model that fills gaps, use klsnmf cluster with --missing median.",
+        last_resort=_LEAVE_OUT,
     )
     try:
-        return assign(estimator, table.X)
+        labels, strengths = assign(estimator, table.X)
+        strengths[strangers(estimator, table.X)] = 0
+        return labels, strengths
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{table.name} could not be placed by {model}: {error}. If the data are of the right "

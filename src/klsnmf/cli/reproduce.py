@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..experiments.protocol import Table
     from ..experiments.runner import Progress
 
-#: What the work of a table is divided into, to show how far it is.
+#: The parts that the work of a table is divided into, to show progress.
 _PARTS = 100_000
 _STAGE = "parts of the work"
 
@@ -85,7 +85,7 @@ def reproduce(
         )
     home = None if data_home is None else str(data_home)
     whole = not no_run and not columns and not sizes and not quick
-    # The paper draws the convergence on a set, too, that it has no table of.
+    # The paper also shows the convergence on a set for which it has no table.
     curves = [name for name in convergence.SIZES if whole and (not names or name in asked)]
     needed = [table.dataset for table in asked.values()] + curves
     missing = {} if no_run else _missing(needed, home)
@@ -101,7 +101,7 @@ def reproduce(
         try:
             with working(quiet) as display:
                 display.title(f"{table.title}, {table.name}")
-                # How long further tables and curves take is not known before they begin.
+                # The time of further tables and curves is not known before they begin.
                 rest = [Part("the rest", None)] if whole or table is not here[-1] else []
                 display.plan([Part(_STAGE, None), *rest])
                 show = partial(_show, display)
@@ -116,7 +116,7 @@ def reproduce(
                 convergence.write(out, name, home)
     if whole and not names:
         cost.write(out, say)
-    if shown := pages.tables_in(out):  # those of earlier runs too: a page is about the whole folder
+    if shown := pages.tables_in(out):  # also of earlier runs: a page is about the whole folder
         gathered = pages.gather(shown, out, home)
         written = pages.write_pages(shown, gathered, out, home, figures=not no_figures)
         averages = pages.averages(gathered[1])
@@ -149,7 +149,7 @@ def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
 
 
 def _missing(datasets: Sequence[str], home: str | None) -> dict[str, str]:
-    """For each data set that is not here and cannot be had, a message that says what to do."""
+    """For each data set that is missing and cannot be downloaded, a message with a remedy."""
     from ..datasets.store import DatasetError
     from ..experiments.subsets import samples
 

@@ -1,4 +1,4 @@
-"""Results on the disk: made aside, then put in place all at once."""
+"""Results on the disk: written elsewhere first, then put in place all at once."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from ..core.tables import harmless
 from ..core.writing import exchange, lock_now, made_aside, sync_folder, write_whole
 from .stopping import undisturbed
 
-#: The file that says that a folder is ours, and which files are of one run.
+#: The file that marks a folder as ours, and lists the files of one run.
 SUMMARY = "result.json"
 
-#: What its entry "made_by" says.
+#: The value of its entry "made_by".
 MADE_BY = "klsnmf cluster"
 
-#: What else a run may write; what an earlier one wrote and this one does not is removed.
+#: What else a run may write. Files of an earlier run that are not written again are removed.
 _JOINED = tuple(f"joined{kind}" for kind in (".csv", ".tsv", ".xlsx", ".parquet", ".h5ad"))
 _RESULTS = ("labels.csv", "model.npz", "report.html", *_JOINED)
 
-#: The longest summary that is read, in bytes: names of columns are the most of it.
+#: The largest summary that is read, in bytes. Names of columns are most of it.
 _LONGEST_SUMMARY = 2**26
 
-#: The most letters of an earlier command that are told.
+#: At most so many letters of an earlier command are shown.
 _TOLD = 300
 
-#: Seconds that a run waits for others that put their results beside its own.
+#: Seconds that a run waits for others that put their results in place nearby.
 _PATIENCE = 60.0
 
 
@@ -54,16 +54,16 @@ class OutputError(RuntimeError):
 
 @contextmanager
 def result_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to write results into; when all is well they are in ``folder``, all at once.
+    """A new folder to write results into. On success they move to ``folder``, all at once.
 
-    What is in ``folder`` is replaced: ask ``require_free`` first. The last of the results is the
-    summary, by ``finish``. If anything fails, nothing is left of it, and ``folder`` is unchanged.
+    What is in ``folder`` is replaced, so call ``require_free`` first. Write the summary last, with
+    ``finish``. If anything fails, the new folder is removed, and ``folder`` is unchanged.
     """
     real = Path(os.path.realpath(folder))
     with explained(folder):
         real.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the folder it can take its place; inside it, where the folder is a disk of its own or
-    # nothing may be written beside it, its files can be moved.
+    # A new folder beside the old one can take its place. If the old one is a disk of its own, or
+    # nothing may be written beside it, the new folder is inside it, and files are moved.
     place = real if _beside(real) else real / "results"
     with Placing(folder) as placing, ExitStack() as stack:
         with explained(folder):
@@ -75,7 +75,7 @@ def result_folder(folder: Path) -> Iterator[Path]:
 
 
 class Placing:
-    """An interrupt inside says so if it came too late to stop anything."""
+    """An interrupt inside says if it came too late to stop anything."""
 
     def __init__(self, folder: Path, *, done: bool = False) -> None:
         self.folder, self.done = folder, done
@@ -97,7 +97,7 @@ def _beside(folder: Path) -> bool:
 
 
 def finish(aside: Path, summary: dict[str, Any]) -> None:
-    """Write the summary of all results that were made, and have all of them on the disk."""
+    """Write the summary of all results, and make sure that everything is on the disk."""
     summary["sha256"] = {file.name: _digest(file) for file in sorted(aside.iterdir())}
     summary["files"] = sorted([*summary["sha256"], SUMMARY])
     _write_summary(aside, summary)
@@ -108,7 +108,7 @@ def finish(aside: Path, summary: dict[str, Any]) -> None:
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:
-    """All results in place of the earlier ones."""
+    """Put all results in the place of the earlier ones."""
     if not folder.exists():
         aside.rename(folder)
     elif not _exchanged(aside, folder):
@@ -117,9 +117,9 @@ def _put_in_place(aside: Path, folder: Path) -> None:
 
 
 def _exchanged(aside: Path, folder: Path) -> bool:
-    """Whether the new folder is in place of the old one: if that held results only, and can go.
+    """Exchange the folders, if the old one holds only results; return whether this was done.
 
-    Who stands in a folder would be left in one that is gone.
+    It is not done if the current folder is inside the old one, because that would disappear.
     """
     strange = {file.name for file in folder.iterdir()} - {*_RESULTS, SUMMARY}
     if strange or aside.parent != folder.parent or Path.cwd().is_relative_to(folder):
@@ -134,7 +134,7 @@ def _exchanged(aside: Path, folder: Path) -> bool:
 
 
 def _move(aside: Path, folder: Path) -> None:
-    """File by file, where the folder must stay. Until the last is there its summary says so."""
+    """Move file by file, if the folder must stay. The summary says so until all are there."""
     made = {file.name for file in aside.iterdir()}
     ours = earlier(folder) is not None
     for name in (*_RESULTS, SUMMARY):
@@ -161,7 +161,7 @@ def _write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While one process puts results in place in a folder, others wait, where there are locks."""
+    """Let others wait while this process puts results in place, if there are locks."""
     with ExitStack() as stack:
         try:
             lock = os.open(folder, os.O_RDONLY)
@@ -175,7 +175,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 class _Locked(Exception):  # noqa: N818
-    """Another process has the lock, and keeps it."""
+    """Another process holds the lock."""
 
 
 def _wait_for(lock: int) -> None:
@@ -195,7 +195,7 @@ def _digest(file: Path) -> str:
 
 
 def require_one_run(folder: Path, name: str) -> None:
-    """Refuse a file of a folder whose results are not all of one run."""
+    """Refuse a folder whose results do not all come from one run."""
     for last in (False, False, True):
         summary = earlier(folder)
         if summary is None:
@@ -218,7 +218,7 @@ def require_one_run(folder: Path, name: str) -> None:
 
 @contextmanager
 def explained(place: Path) -> Iterator[None]:
-    """An OSError from inside as an OutputError that names the place."""
+    """Turn an OSError inside into an OutputError that names the place."""
     try:
         yield
     except OSError as error:
@@ -230,7 +230,7 @@ def explained(place: Path) -> Iterator[None]:
 
 
 def require_free(folder: Path, *, force: bool) -> None:
-    """Refuse a folder with earlier results, or with files of others, unless forced."""
+    """Refuse a folder with earlier results or other files, unless forced."""
     if not folder.is_dir():
         if folder.exists() or folder.is_symlink():
             raise OutputError(f"{folder} is not a folder. Use another name with --out.")
@@ -257,7 +257,7 @@ def came_from(before: Mapping[str, Any]) -> str:
 
 
 def free_name(path: Path) -> Path:
-    """A name beside this one that nothing has: digits-clusters-2, digits-clusters-3, ..."""
+    """A name beside this one that is not in use: digits-clusters-2, digits-clusters-3, ..."""
     ending = path.suffix if path.is_file() else ""
     name = path.name.removesuffix(ending)
     names = (path.with_name(f"{name}-{number}{ending}") for number in count(2))
@@ -265,7 +265,7 @@ def free_name(path: Path) -> Path:
 
 
 def earlier(folder: Path) -> dict[str, Any] | None:
-    """The summary of results that klsnmf put into a folder, if it did."""
+    """The summary of the results in a folder, if klsnmf wrote them."""
     try:
         if size_of_regular_file(folder / SUMMARY) > _LONGEST_SUMMARY:
             return None
@@ -284,8 +284,8 @@ def write_labels(
     levels: Mapping[int, Any] | None = None,
     words: Sequence[Sequence[str]] | None = None,
 ) -> None:  # (n,), (n,), (n,), each (n,), (k,)
-    """The table that people take on: id, cluster, strength; the leading words of the cluster, if
-    texts were clustered; and the cluster at each level.
+    """Write labels.csv: id, cluster and strength of each sample; the leading words of its cluster,
+    if texts were clustered; and its cluster at each level.
     """
     writer = csv.writer(stream, lineterminator="\n")
     others = levels or {}
@@ -308,7 +308,7 @@ def require_new(path: Path, option: str, *, force: bool) -> None:
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
-    """One file of results, all at once."""
+    """Write one file of results, all at once."""
     require_new(path, "--out", force=force)
     with explained(path):
         write_whole(path, text.encode())

@@ -1,4 +1,4 @@
-"""The samples that a command works on: read, put on a scale, and told of."""
+"""The samples that a command works on: reading, preparing, and notes about them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(source: Source) -> Table:
 
 
 def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Table, Preparation]:
-    """The table after its steps, which the methods can take, with remarks; and these steps."""
+    """The table after steps that suit the methods, with remarks; and these steps."""
     asked, chosen = source.steps, source.wanted.columns is not None
     auto = asked.prepare == "auto"
     if not auto and not chosen:
@@ -61,15 +61,28 @@ def prepared(table: Table, source: Source, methods: Sequence[str]) -> tuple[Tabl
         gaps=all("nan" in each for each in accepts),
         **{name: getattr(asked, name) for name in ("scale", "missing", "pca")},
     )
-    # Who looks at the table knows better, unless the method forbids what should be done.
+    # --prepare auto has already decided on a scale, unless the method accepts none.
     looked_at = auto and asked.scale is None and signed
     if not found.scales and not looked_at and (note := uneven(table)):
         table = replace(table, warnings=[*table.warnings, note])
     return table, found
 
 
+def not_used(before: Table, table: Table) -> dict[str, Any]:
+    """The columns that were not used, for the samples that were clustered."""
+    if table.rows is not None:
+        before = before.only(table.rows)
+    used = {*(table.features or ())}
+    numbers = {}
+    if before.features is not None and not sparse.issparse(before.X) and not table.image_shape:
+        left = [j for j, name in enumerate(before.features) if name not in used]
+        numbers = {before.features[j]: before.X[:, j] for j in left}
+    words = {} if table.text_column else before.words
+    return {**numbers, **words, **before.aside}
+
+
 def size_of(table: Table) -> dict[str, Any]:
-    """How large it is and what its columns are, for results in JSON."""
+    """The size and the columns of a table, for results in JSON."""
     n, p = map(int, table.X.shape)
     words = table.features is None or table.text_column is not None
     columns = None if words else list(table.features or ())
@@ -77,7 +90,7 @@ def size_of(table: Table) -> dict[str, Any]:
 
 
 def columns_used(table: Table) -> str | None:
-    """The columns in a line, if they have names."""
+    """A line with the columns, if they have names."""
     if table.features is None:
         return None
     if table.text_column is not None:
@@ -93,6 +106,22 @@ def words_of(table: Table, labels: Any) -> list[list[str]] | None:
     return leading_words(table.X, table.features, labels)
 
 
+def blank_samples(table: Table) -> tuple[Any, list[str]]:  # (n,)
+    """Which samples are blank, so that their clusters mean nothing; and a note on them."""
+    blank = np.zeros(len(table.ids), bool) if table.blank is None else table.blank
+    if sparse.issparse(table.X):
+        blank = blank | (np.diff(table.X.indptr) == 0)
+    count = int(blank.sum())
+    if not count:
+        return blank, []
+    text = table.text_column is not None
+    noun, has = ("text" if text else "sample"), ("has" if count == 1 else "have")
+    what = "no word that the clusters are made from" if text else "only zeros"
+    its = "Its cluster means" if count == 1 else "Their clusters mean"
+    note = f"{count} of {plural(len(blank), noun)} {has} {what}. {its} nothing (strength 0)."
+    return blank, [note]
+
+
 def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
     """How well clusters agree with the classes, over the samples whose class is known."""
     if table.target is None:
@@ -104,7 +133,7 @@ def scores_of(table: Table, labels: Any) -> dict[str, float] | None:
 
 
 def refusal(method: str, table: Table) -> str | None:
-    """Why a method cannot take a table, in a sentence, or None if it can."""
+    """Why a method cannot use a table, as a sentence; None if it can."""
     values = table.X.data if sparse.issparse(table.X) else table.X
     accepts = DETAILS[method].accepts
     if "nan" not in accepts and np.isnan(values).any():
@@ -115,7 +144,7 @@ def refusal(method: str, table: Table) -> str | None:
 
 
 def last_resort(table: Table, option: str) -> str:
-    """The options that gaps can be filled in or left out with, and what to try if none will do."""
+    """The options for missing values, and what to try otherwise."""
     ways = f"The command does it for you: --missing {', '.join(WAYS[:-1])} or {WAYS[-1]}."
     if refusal("wnmf", table):
         return ways
@@ -123,7 +152,7 @@ def last_resort(table: Table, option: str) -> str:
 
 
 def require_samples(k: int | str, table: Table, spare: int = 0) -> None:
-    """Refuse more clusters than samples, except for those that a method has to spare."""
+    """Refuse more clusters than samples; some methods need ``spare`` more samples."""
     n = table.X.shape[0]
     most = n - spare
     if k == "auto" or int(k) <= most:

@@ -1,4 +1,4 @@
-"""Signals that ask a command to end: Ctrl-C, SIGTERM and SIGHUP, all in the same way."""
+"""Signals that end a command: Ctrl-C, SIGTERM and SIGHUP, all handled in the same way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has asked the command to end; its exit code is what a shell makes of it."""
+    """A signal has asked the command to end. The exit code is that of a shell."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Bell:
-    """What has rung: at once, or after what must not be disturbed."""
+    """Raises Stopped: at once, or after a part that must not be interrupted."""
 
     def __init__(self) -> None:
         self.deferred, self.waiting, self.rung = False, 0, False
@@ -29,7 +29,7 @@ class _Bell:
     def ring(self, number: int, _: Any) -> None:
         if self.deferred:
             self.waiting = self.waiting or number
-        elif number == signal.SIGINT or not self.rung:  # who asks again by Ctrl-C is in a hurry
+        elif number == signal.SIGINT or not self.rung:  # a second Ctrl-C stops at once
             self.rung = True
             raise Stopped(number)
 
@@ -39,7 +39,7 @@ _bell = _Bell()
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Signals end what goes on inside by a Stopped; those that were ignored still are (nohup)."""
+    """Signals raise Stopped inside. Signals that were ignored before stay ignored (nohup)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -57,7 +57,7 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A signal waits until what goes on inside is done."""
+    """Signals wait until the work inside is done."""
     _bell.deferred = True
     try:
         yield

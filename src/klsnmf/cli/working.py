@@ -1,4 +1,4 @@
-"""What a person sees while a command works: one bar for all of it, or a line now and then."""
+"""What is shown while a command works: one bar for everything, or a line now and then."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ import click
 from .estimate import Estimate, Part, about, at_most, clock
 from .output import printable
 
-#: Work that ends sooner is not mentioned; then there is a line every so many seconds.
+#: Nothing is printed before the first time, in seconds; then a line at this interval.
 _SHORT = 2.0
 _INTERVAL = 5.0
 
 
 class Display:
-    """What is told while a command works. This one shows nothing."""
+    """Shows the progress of a command. This class shows nothing."""
 
     def title(self, text: str, part: str = "") -> None:
-        """Say what is done now; ``part`` is its name in the plan, if it has one there."""
+        """Show what is done now; ``part`` is its name in the plan, if it has one."""
 
     def plan(self, parts: Sequence[Part]) -> None:
-        """Say what is still to be done, in its order: the first part begins now."""
+        """Set the parts that are still to be done, in order. The first begins now."""
 
     def update(self, stage: str, done: int, total: int) -> None:
-        """Say how far it is."""
+        """Show the progress."""
 
 
 @contextmanager
 def working(quiet: bool) -> Iterator[Display]:
-    """Show the progress of what goes on inside, on the standard error."""
+    """Show the progress of the work inside, on the standard error."""
     from ..core.work import observed
 
     with _display(quiet) as display, observed(display.update):
@@ -43,7 +43,7 @@ def working(quiet: bool) -> Iterator[Display]:
 
 
 def elapsed() -> float:
-    """The seconds since the user began the command."""
+    """The seconds since the user started the command."""
     context = click.get_current_context(silent=True)
     return 0.0 if context is None else time.monotonic() - float(context.find_root().obj)
 
@@ -57,7 +57,7 @@ def _display(quiet: bool) -> AbstractContextManager[Display]:
 
 
 class Shown(NamedTuple):
-    """All that there is to see at a moment."""
+    """What is shown at one moment."""
 
     title: str
     steps: str  # of the stage, if there is one
@@ -67,7 +67,7 @@ class Shown(NamedTuple):
 
 
 class _State(Display):
-    """What has been told, ready to be shown by another thread at any time."""
+    """The current progress, which another thread can show at any time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -89,12 +89,12 @@ class _State(Display):
             if self.estimate.reach(stage, time.monotonic()):
                 self.estimate.step(stage, done, total)
             elif self.estimate.known:
-                return  # a small part of a part
+                return  # a part of a part
             self.stage, self.done, self.total = stage, done, total
 
     def _steps(self) -> str:
         most = at_most(self.stage)
-        if most and self.estimate.known:  # the time left says more than steps that have no end
+        if most and self.estimate.known:  # the time left says more than steps without a known end
             return self.stage
         return f"{self.stage}, {self.done} of {'at most ' * most}{self.total}"
 
@@ -108,7 +108,7 @@ class _State(Display):
 
 @contextmanager
 def _rich_bar() -> Iterator[_State]:
-    """A bar of rich, which disappears at the end."""
+    """A bar by rich, which disappears at the end."""
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, SpinnerColumn
     from rich.progress_bar import ProgressBar
@@ -133,7 +133,7 @@ def _rich_bar() -> Iterator[_State]:
             left = "" if shown.left is None else f", {about(shown.left)}"
             return Text(f"elapsed {clock(shown.elapsed)}{left}")
 
-    # One line however narrow the terminal: the words give way.
+    # Always one line: in a narrow terminal the words are cut.
     words = Words(Column(no_wrap=True, overflow="ellipsis", ratio=1))
     columns = (SpinnerColumn(), words, Bar(), Times(Column(no_wrap=True)))
     with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
@@ -142,7 +142,7 @@ def _rich_bar() -> Iterator[_State]:
 
 
 class _Lines(_State):
-    """A line now and then, from a thread of its own: some work has no steps to tell of."""
+    """Prints a line now and then, in its own thread, because some work has no steps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class _Lines(_State):
     def _run(self) -> None:
         pause = _SHORT
         while not self.ended.wait(pause):
-            if self.text:  # on a busy machine it may have none yet
+            if self.text:  # on a busy machine there may be none yet
                 click.echo(self.line(time.monotonic()), err=True)
                 pause = _INTERVAL
 

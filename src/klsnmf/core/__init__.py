@@ -1,1 +1,1 @@
-"""What everything stands on: arrays of any library, threads, memory, progress, files."""
+"""What all other folders use: arrays of any library, threads, memory, progress, files."""

@@ -1,8 +1,8 @@
 """Values in files: arrays in a plain .npz archive, and one text in JSON that says what they are.
 
-Reading runs nothing from the file. It names classes, and only those in a table of the reader exist
-for it: all are records of data. Archives are read by ``files``, and sparse matrices are looked
-through by ``checks``, because the loops that use them do not look.
+Reading runs nothing from the file. The file names classes, but only those in a table of the reader
+are known, and all of them are records of data. ``files`` reads archives. ``checks`` checks sparse
+matrices, because the loops that use them do not.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from scipy import sparse
 from . import checks, files, memory
 from .checks import need
 
-#: The longest text, in bytes: names of columns are the most of it. And how many bytes one of them
-#: may become: an empty list takes two.
+#: The longest text, in bytes; names of columns are most of it. And how many bytes of memory one
+#: byte may need: an empty list takes two bytes of text.
 _LONGEST_TEXT = 2**26
 _GROWTH = 32
 
-#: What wrong content leads to while it is looked at.
+#: The errors that wrong content causes while it is read.
 _DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError),
     *(OverflowError, RecursionError),
@@ -35,7 +35,7 @@ _DAMAGE = (
 
 @contextmanager
 def refused_by(refusal: Callable[[object], Exception]) -> Iterator[None]:
-    """Content that turns out to be wrong is refused, with the reason, whatever it led to."""
+    """Refuse content that turns out to be wrong, whatever error it causes, with the reason."""
     try:
         yield
     except _DAMAGE as error:
@@ -52,7 +52,7 @@ class Archive:
         "klsnmf" and that name
     version : files of other versions are refused
     records : dataclasses and enumerations that may be in a file
-    **older : what stands for records that only older files have
+    **older : replacements for records that only older files have
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Archive:
     def read(
         self, path: str | os.PathLike[str], names: tuple[str, ...], limit: int = files.LIMIT
     ) -> dict[str, Any]:
-        """What was written under these names; an error of `refused_by` where it is not there."""
+        """What was written under these names; an error of `refused_by` if it is missing."""
         arrays = files.read_npz(path, limit)
         text = arrays.pop(self.entry)
         need(
@@ -94,7 +94,7 @@ class Archive:
         return {name: self.decode(stored[name], arrays) for name in names}
 
     def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
-        """A value as JSON; arrays are put aside and named. ``where`` is for messages."""
+        """A value as JSON. Arrays are stored separately, by name. ``where`` is for messages."""
 
         def put_aside(array: np.ndarray) -> str:
             name = f"array_{len(arrays)}"
@@ -140,7 +140,7 @@ class Archive:
         }
 
     def decode(self, node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-        """The value of a node; an error of `refused_by` where there is none."""
+        """The value of a node; an error of `refused_by` if it is invalid."""
         if isinstance(node, list):
             return [self.decode(item, arrays) for item in node]
         if not isinstance(node, dict):

@@ -1,8 +1,8 @@
 """The arithmetic of tall, sparse and dense matrices, on the host and on devices.
 
-On the host memory orders, threads and arrays used again decide how fast it is; on a device the
-plain formula does. The functions here tell the two apart, so that nobody else need do so: first
-those of multiplicative rules, then products, distances and extremes of matrices of any kind.
+On the host, speed depends on memory orders, threads and reused arrays; on a device, the plain
+formula is fast. Only the functions here make this distinction. First come those of multiplicative
+rules, then products, distances and extremes of matrices of any kind.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .arrays import device_of, in_best_type, like, namespace, on_host, slices, tiny, without_tiny
 from .types import Array, Labels, Matrix
-from .work import allowed_threads, side_by_side
+from .work import side_by_side, threads_of_blas
 
-#: Rows of a tall matrix that are worked on together.
+#: How many rows of a tall matrix are handled together.
 _ROWS = 4096
 
-#: A thread more is worth its start for this many products of two numbers, about a millisecond.
+#: One more thread pays off for this many products of two numbers, about a millisecond.
 _PRODUCTS_PER_THREAD = 5e6
 
-#: Entries of a matrix that are looked at together.
+#: How many entries of a matrix are checked together.
 _LOOK = 2**20
 
-#: Numbers that are worked on together pair by pair: of arrays as many as stay in the cache. Rows of
-#: sparse matrices are taken out slowly, so many at a time.
+#: How many numbers are handled together, pair by pair: for arrays as many as fit into the cache,
+#: and more for sparse matrices, because taking out rows is slow.
 _PAIRS = 2**16
 _SPARSE_PAIRS = 2**23
 
 
 def dot(A: Array, M: Array) -> Array:  # (n, k), (k, k) -> (n, k)
-    """A @ M in the memory order of A: mixed orders would make every later step slow."""
+    """A @ M in the memory order of A, because mixed orders would slow down every later step."""
     if not on_host(A):
         return (M.T @ A.T).T
     return np.matmul(A, M, out=np.empty_like(A))
@@ -75,12 +75,12 @@ def column_inner(A: Array, B: Array) -> Array:  # (n, k), (n, k) -> (k,)
 
 
 def row_blocks(A: Array) -> list[Array]:
-    """A in parts that stay in the processor's cache; sums over parts are the more precise too."""
+    """A in parts that fit into the processor's cache. Sums over parts are also more precise."""
     return [A[rows] for rows in slices(len(A), _ROWS)]
 
 
 def lengths(V: Array) -> Array:  # (n, k) -> (k,)
-    """The lengths of the columns, with 1 in place of 0."""
+    """The length of each column, or 1 for a column of zeros."""
     xp = namespace(V)
     squares = np.einsum("ik,ik->k", V, V) if on_host(V) else column_inner(V, V)
     length = xp.sqrt(squares)
@@ -95,8 +95,8 @@ def unit_columns(V: Array) -> Array:  # (n, k)
 def quotient(numerator: Array, denominator: Array) -> Array:  # all (n, k)
     """numerator / denominator, with a floor under the division; in place of denominator.
 
-    The floor is far below any number that matters, and far enough above the smallest one
-    that the ratio stays finite: a factor's entry that is zero must stay zero, not become NaN.
+    The floor is far below any number that matters, and large enough that the ratio stays finite. So
+    an entry of a factor that is zero stays zero, and does not become NaN.
     """
     if not on_host(denominator):
         return numerator / (denominator + tiny(denominator) ** 0.75)
@@ -155,8 +155,8 @@ def one_a_row(V: Array, c: Labels, values: Array) -> Array:  # (n, k), (n,), (n,
 def flushed(V: Array) -> Array:  # (n, k)
     """V with tiny entries set to exactly zero, in place.
 
-    Multiplicative rules drive entries towards zero for ever; their products would become
-    subnormal numbers, with which processors compute several times slower.
+    Multiplicative rules move entries towards zero without end. Their products would become
+    subnormal numbers, which make processors several times slower.
     """
     if not on_host(V):
         return without_tiny(V)
@@ -166,15 +166,15 @@ def flushed(V: Array) -> Array:  # (n, k)
 
 
 def nearness(distances: Array) -> Array:  # (m, k) -> (m, k)
-    """Scores from distances to means, zero distances included."""
+    """Scores from distances to means; distances may be zero."""
     distances = np.asarray(distances)
     return np.asarray(1 / np.maximum(distances, tiny(distances)))
 
 
 def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
-    """K @ V; scipy multiplies on one thread, so parts of the rows are given a thread each."""
+    """K @ V. scipy uses one thread, so each thread multiplies a part of the rows."""
     useful = 1 + int(K.nnz * V.shape[1] // _PRODUCTS_PER_THREAD)
-    threads = min(useful, allowed_threads().get("blas", 1))
+    threads = threads_of_blas(useful)
     if threads == 1:
         return np.asarray(K @ V)
     out = np.empty((K.shape[0], V.shape[1]), np.result_type(K, V))
@@ -188,7 +188,7 @@ def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
 
 
 def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
-    """Some rows each, with about as many entries; views, no copies."""
+    """Parts of the rows with about equal numbers of entries, as views."""
     aims = np.linspace(0, K.nnz, count + 1)[1:-1]
     edges = [0, *np.searchsorted(K.indptr, aims).tolist(), K.shape[0]]
     parts = []
@@ -212,7 +212,7 @@ def row_lengths(A: Any) -> Array:  # (m, n) -> (m,)
 def centred(X: Matrix, about: Matrix) -> Matrix:  # (m, p), (n, p) -> (m, p)
     """X ready for distances on a device: in its best precision, about the mean of other samples.
 
-    That keeps rounding small. On the host X as it is: scikit-learn does the like.
+    That keeps rounding small. On the host X is not changed, because scikit-learn does the same.
     """
     if on_host(X):
         return X
@@ -269,7 +269,7 @@ def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j
 
 
 def product(X: Matrix, V: Array) -> Array:  # (m, p), (p, k) -> (m, k)
-    """XV, an array whatever X is."""
+    """XV as an array, for any kind of X."""
     return np.asarray(safe_sparse_dot(X, V)) if on_host(X) else X @ V
 
 
@@ -282,7 +282,7 @@ def smallest_entry(X: Matrix) -> float:
 
 
 def largest_entry(X: Matrix) -> float:
-    """max |X|, without a copy; entries that are NaN do not count."""
+    """max |X| without a copy; NaN is ignored."""
     if not on_host(X):
         return float(namespace(X).max(namespace(X).abs(X)))
     values = X.data if sparse.issparse(X) else X
@@ -299,12 +299,12 @@ def asymmetry(K: Array) -> float:
 
 
 def step(S: Any, V: Array) -> Array:  # (n, n), (n, k) -> (n, k)
-    """SV, for a matrix or what is known by its products."""
+    """SV, for a matrix or an operator."""
     return times(S, V) if sparse.issparse(S) else S @ V
 
 
 def in_units(X: Matrix, unit: float) -> Matrix:
-    """X / unit, without a copy where there is nothing to do."""
+    """X / unit, without a copy if the unit is 1."""
     if unit == 1.0:
         return X
     if sparse.issparse(X):  # scipy would multiply with 1/unit, which may be infinite
@@ -315,7 +315,7 @@ def in_units(X: Matrix, unit: float) -> Matrix:
 
 
 def filled_share(X: Matrix) -> float:
-    """The share of the entries that are stored; all of an array are."""
+    """The share of the entries that are stored; 1 for an array."""
     return X.nnz / max(X.shape[0] * X.shape[1], 1) if sparse.issparse(X) else 1.0
 
 
@@ -326,11 +326,3 @@ def canonical(X: Matrix) -> sparse.csr_array:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """X with indices of 32 bits, which k-means insists on, if they suffice."""
-    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

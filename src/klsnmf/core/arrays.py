@@ -1,8 +1,8 @@
 """Arrays of other libraries, which stay on their device: tensors of torch, arrays of cupy.
 
-All that knows of other libraries is here: which arrays are theirs, what goes from the host to a
-device and back, and what is refused. The array API standard gives their functions the names that
-numpy's have, so ``xp = namespace(A)`` makes one formula serve all.
+All code about other libraries is here: which arrays are theirs, how arrays move between host and
+device, and what is refused. In the array API standard, functions have the same names as in numpy.
+So with ``xp = namespace(A)``, one formula works for all libraries.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_array, validate_data
 
-#: Libraries whose arrays can be written to in place, as the solver does. Arrays of others are
-#: converted to numpy's, as everywhere in scikit-learn.
+#: Libraries whose arrays can be changed in place, as the solver does. Arrays of other libraries are
+#: converted to numpy's, as in scikit-learn.
 LIBRARIES = frozenset({"array_api_strict", "cupy", "torch"})
 
 
@@ -39,7 +39,7 @@ def _library_of(kind: type) -> str | None:
 
 @cache
 def _compat(library: str) -> Any:
-    """array-api-compat, which smooths out what libraries do differently."""
+    """array-api-compat, which hides the differences between libraries."""
     if find_spec("array_api_compat") is None:
         raise ImportError(
             f"Arrays of {library} need array-api-compat: "
@@ -61,22 +61,22 @@ def namespace(A: Any) -> Any:
 
 
 def device_of(A: Any) -> Any:
-    """Where A lives, as functions that make arrays want to be told."""
+    """The device of A, in the form that functions which make arrays need."""
     library = _library(A)
     return "cpu" if library is None else _compat(library).device(A)
 
 
 def follows_lists(A: Any) -> bool:
-    """Whether a list of places is followed fast where A is, as for sparse matrices.
+    """Whether following a list of places is fast on A's device, as sparse matrices need.
 
-    A device multiplies arrays fast and follows lists slowly: there zeros are stored, and pairs that
-    are left out are masked.
+    A device multiplies arrays fast but follows lists slowly. So zeros are stored there, and pairs
+    that are left out are masked.
     """
     return on_host(A)
 
 
 def place(A: Any) -> str:
-    """What kind of array A is and where it lives, in words."""
+    """The kind of array and its device, in words."""
     library = _library(A)
     if library is not None:
         return f"an array of {library} on the device {str(device_of(A))!r}"
@@ -84,7 +84,7 @@ def place(A: Any) -> str:
 
 
 def require_same_place(A: Any, name: str, home: Any, whose: str) -> None:
-    """Refuse A where it is not at home: of the same library, on the same device."""
+    """Refuse A if it is not of the same library and on the same device as ``home``."""
     if _library(A) != _library(home) or device_of(A) != device_of(home):
         raise ValueError(
             f"{name} is {place(A)}, and {whose} is {place(home)}: bring both to the same "
@@ -117,7 +117,7 @@ def require_fitted_place(estimator: Any, X: Any, method: str) -> None:
 
 
 def to_host(A: Any) -> Any:
-    """A as a numpy array; what is on the host already as it is."""
+    """A as a numpy array; what is already on the host is not changed."""
     library = _library(A)
     if library is None:
         return A
@@ -129,9 +129,9 @@ def to_host(A: Any) -> Any:
 
 
 def host_copy(value: Any) -> Any:
-    """A fitted model with numpy arrays in place of all that is on a device; a copy, or itself.
+    """A fitted model with numpy arrays in place of all device arrays: a copy, or itself.
 
-    Its kernel finds neighbours as on the host from then on.
+    From then on its kernel finds neighbours on the host.
     """
     if not on_host(value):
         return to_host(value)
@@ -154,7 +154,7 @@ def host_copy(value: Any) -> Any:
 def like(A: Any, home: Any, dtype: Any = None) -> Any:
     """The host array A as an array of the library and on the device of ``home``.
 
-    A copy, but where both are numpy's and no type is asked for.
+    This is a copy, unless both are numpy's and no type is asked for.
     """
     if on_host(home):
         return A if dtype is None else A.astype(dtype)
@@ -164,17 +164,17 @@ def like(A: Any, home: Any, dtype: Any = None) -> Any:
 
 
 def zeros(shape: int | tuple[int, ...], home: Any) -> Any:
-    """Zeros where ``home`` is, of the same type."""
+    """Zeros on the device of ``home``, of the same type."""
     return namespace(home).zeros(shape, dtype=home.dtype, device=device_of(home))
 
 
 def identity(n: int, home: Any) -> Any:  # (n, n)
-    """The identity where ``home`` is, of the same type."""
+    """The identity on the device of ``home``, of the same type."""
     return namespace(home).eye(n, dtype=home.dtype, device=device_of(home))
 
 
 def as_array(A: Any, home: Any, what: str) -> Any:
-    """A, from outside, as an array where ``home`` is; refused where it is elsewhere."""
+    """A, from outside, as an array on the device of ``home``; refused if it is elsewhere."""
     if on_host(home):
         return A.toarray() if sparse.issparse(A) else np.asarray(A)
     require_same_place(A, what, home, "X")
@@ -193,7 +193,7 @@ def as_matrix(A: Any, name: str, dtype: np.dtype[Any]) -> Any:
 
 
 def of_one_type(A: Any, B: Any) -> Any:
-    """A in the type of B, where a library multiplies arrays of one type only; numpy does all."""
+    """A in the type of B, if the library needs equal types in products; numpy does not."""
     return A if on_host(A) else cast(A, B.dtype)
 
 
@@ -210,7 +210,7 @@ def precision(A: Any) -> np.dtype[Any]:
 
 
 def in_best_type(A: Any) -> Any:
-    """A in the best precision of its device; on the host as it is."""
+    """A in the best precision of its device; not changed on the host."""
     return A if on_host(A) else cast(A, widest(A))
 
 
@@ -230,7 +230,7 @@ def all_finite(A: Any) -> bool:
 
 
 def slices(n: int, step: int) -> Iterator[slice]:
-    """The numbers up to n in parts of ``step``, or 1 if that is none; no part goes beyond n."""
+    """The numbers up to n in parts of ``step``, at least 1. No part goes beyond n."""
     step = max(1, step)
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
@@ -252,7 +252,7 @@ def smallest(A: Any, m: int) -> Any:  # (n, p) -> (n, m)
 
 
 def mean_entry(A: Any) -> float:
-    """The mean of all entries, added up in float64 where numpy does it."""
+    """The mean of all entries, added up in float64 by numpy."""
     return float(A.mean(dtype=np.float64) if on_host(A) else namespace(A).mean(A))
 
 
@@ -271,7 +271,7 @@ def tiny(A: Any) -> float:
 
 
 def exp_minus(A: Any) -> Any:
-    """exp(-A), in place of A where numpy can."""
+    """exp(-A), in place for numpy."""
     if not on_host(A):
         return namespace(A).exp(-A)
     return np.exp(np.negative(A, out=A), out=A)
@@ -287,7 +287,7 @@ def without_tiny(A: Any) -> Any:
 
 
 def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X checked as scikit-learn does for arrays of the host, on its device.
+    """X on its device, after the same checks that scikit-learn does for arrays of the host.
 
     float64 and float32 stay; shorter floats become float32, integers and bools float64.
     """
@@ -326,7 +326,7 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def free_memory(home: Any) -> int | None:
-    """Bytes that are free on the device; None where it is the host's memory, or does not tell."""
+    """The free bytes on the device; None if it is the host, or if this is unknown."""
     if _library(home) == "torch" and home.device.type == "cuda":
         return int(namespace(home).cuda.mem_get_info(home.device)[0])
     if _library(home) == "cupy":

@@ -1,8 +1,8 @@
-"""The gate: what every array from outside passes before anything computes with it.
+"""The gate: every array from outside is checked here before it is used.
 
-Readers of files, models and checkpoints bring their arrays here. The loops of numpy and scipy trust
-what they are given: an index that leads outside ends the process, or reads other memory. An
-error here is a ValueError; the caller says of which file.
+Readers of files, models and checkpoints pass their arrays through these functions. The loops of
+numpy and scipy do not check: an index out of range ends the process, or reads other memory. An
+error here is a ValueError; the caller adds the name of the file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from scipy import sparse
 
 from . import memory
 
-#: Rows and columns that a sparse matrix may claim for nothing, and for each entry that it has. A
-#: file of a few bytes could claim any number, and each is paid for: a row with a sample, a column
-#: with a number in every mean.
+#: How many rows and columns a sparse matrix may claim without entries, and for each entry. A file
+#: of a few bytes could claim any number, and each row and column costs time and memory.
 _ROWS, _COLUMNS = 10**6, 2**22
 _FOR_AN_ENTRY = 100
 
-#: Sides of a matrix, and their product, in a computation with 64 bits.
+#: The largest side of a matrix, and the largest product of sides, for computations with 64 bits.
 _LONGEST = 2**62
 
 
@@ -44,7 +43,7 @@ def array(
 ) -> NDArray[Any]:
     """An array of these kinds of numbers and this shape, with entries from least to most.
 
-    None in a shape is for any length.
+    None in a shape means any length.
     """
     need(isinstance(value, np.ndarray), f"{what} is no array")
     need(value.dtype.kind in kinds, f"{what} holds {value.dtype}")
@@ -63,7 +62,7 @@ def array(
 
 
 def sides_of(stored: Any, what: str, axes: int | None = None) -> tuple[int, ...]:
-    """The sides of an array that a file claims: whole numbers, of which no product overflows."""
+    """The claimed sides of an array: whole numbers whose product does not overflow."""
     found = np.asarray(stored)
     need(found.dtype.kind in "iuf" and 0 < found.size <= 32, f"{what} has a shape that is none")
     if found.dtype.kind == "f":
@@ -79,10 +78,10 @@ def sides_of(stored: Any, what: str, axes: int | None = None) -> tuple[int, ...]
 def csr(
     data: Any, indices: Any, indptr: Any, stored_shape: Any, what: str, *, by: str = "rows"
 ) -> sparse.csr_array:
-    """The sparse matrix with these parts, stored by rows or by columns, once all of it is sound.
+    """The sparse matrix with these parts, stored by rows or by columns, after all checks.
 
-    Pointers rise from 0 to the number of entries, indices are inside, and are sorted if they are
-    not. scipy's own check passes over a matrix whose last pointer is not positive.
+    Pointers must rise from 0 to the number of entries, and indices must be in range; they are
+    sorted. scipy's own check misses a matrix whose last pointer is not positive.
     """
     n, p = _matrix(data, stored_shape, what)
     lines, side = (n, p) if by == "rows" else (p, n)
@@ -106,7 +105,7 @@ def csr(
 
 
 def coo(data: Any, row: Any, column: Any, stored_shape: Any, what: str) -> sparse.csr_array:
-    """The sparse matrix of these entries, once all of them are inside."""
+    """The sparse matrix of these entries, if all of them are in range."""
     n, p = _matrix(data, stored_shape, what)
     for part in (row, column):
         array(part, f"{what}, its indices,", "iu", (len(data),))
@@ -117,7 +116,7 @@ def coo(data: Any, row: Any, column: Any, stored_shape: Any, what: str) -> spars
 
 
 def _matrix(data: Any, stored_shape: Any, what: str) -> tuple[int, int]:
-    """The sides of a sparse matrix with such entries, once there is room for it."""
+    """The sides of a sparse matrix with such entries, if there is room for it."""
     array(data, f"{what}, its entries,", "biuf", (None,), finite=False)
     n, p = sides_of(stored_shape, what, 2)
     require_filled(n, p, len(data), what)
@@ -125,7 +124,7 @@ def _matrix(data: Any, stored_shape: Any, what: str) -> tuple[int, int]:
 
 
 def require_filled(n: int, p: int, entries: int, what: str) -> None:
-    """Refuse a sparse matrix that claims rows and columns for next to no entry, or has no room."""
+    """Refuse a sparse matrix with far too many rows or columns for its entries or for memory."""
     claims = (n, _ROWS, "rows"), (p, _COLUMNS, "columns")
     for side, free, name in claims:
         need(
@@ -139,3 +138,11 @@ def _within(indices: NDArray[Any], most: int, what: str) -> NDArray[Any]:
     """Indices from 0 to most, as numbers of 32 bits if these suffice, else of 64."""
     array(indices, what, "iu", least=0, most=most)
     return indices.astype(np.int32 if most < 2**31 else np.int64, copy=False)
+
+
+def with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
+    """X with indices of 32 bits, which k-means insists on, if they suffice."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)

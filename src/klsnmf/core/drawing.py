@@ -1,4 +1,4 @@
-"""Axes to draw on: matplotlib is asked for only when somebody draws."""
+"""Axes to draw on. matplotlib is imported only when something is drawn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def axes(ax: Any = None) -> Any:
-    """The axes of matplotlib that were given, or new ones."""
+    """The given axes of matplotlib, or new ones."""
     if ax is not None:
         return ax
     try:

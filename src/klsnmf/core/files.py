@@ -1,8 +1,8 @@
 """Reading .npy and .npz files, and zip archives, that may come from a stranger.
 
-A file is believed only after its header, the space it takes on disk and the limit of the caller
-agree. This is decided before memory for its content is asked for. Pickled objects are never
-loaded, and nothing is ever unpacked onto the disk.
+A file is read only if its header, its size on disk and the limit of the caller agree. This is
+checked before memory for its content is allocated. Pickled objects are never loaded, and nothing is
+ever unpacked onto the disk.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from . import memory
 #: The most bytes that a file may unpack to, unless the caller says otherwise.
 LIMIT = 4 * 2**30
 
-#: Deflate cannot do better than 1 byte for 1032; an entry that claims more is lying.
+#: Deflate packs at most 1032 bytes into 1; an entry that claims more is not valid.
 BEST_RATIO = 1040
 
-#: What zipfile raises for damaged archives, found by damaging them.
+#: What zipfile raises for damaged archives, found by trying damaged ones.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -65,7 +65,7 @@ def read_npy(path: str | os.PathLike[str], limit: int = LIMIT) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Header:
-    """What a .npy file says of its array, and the byte at which that begins."""
+    """What a .npy file says about its array, and the byte at which the array begins."""
 
     shape: tuple[int, ...]
     fortran_order: bool
@@ -92,8 +92,7 @@ def npy_header(path: str | os.PathLike[str]) -> Header:
 def map_npy(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
     """The array of a .npy file, checked as by ``read_npy``, and left on the disk.
 
-    The file must stay as it is: what is cut off from it later cannot be told, and to look at it
-    ends the process.
+    The file must not change: if it becomes shorter, reading the missing part ends the process.
     """
     found = npy_header(path)
     return np.memmap(path, found.dtype, "r", found.start, found.shape, found.order)
@@ -135,7 +134,7 @@ def read_npz(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, NDAr
 
 @contextmanager
 def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfile.ZipFile]:
-    """A zip archive whose entries have been looked through.
+    """A zip archive whose entries have been checked.
 
     Damage that shows only while an entry is read is reported as UnsafeFileError as well.
     """
@@ -154,13 +153,13 @@ def open_zip(path: str | os.PathLike[str], limit: int = LIMIT) -> Iterator[zipfi
 
 
 def ending(path: Path) -> str:
-    """The end of a name that says what a file is, in small letters: .csv, .csv.gz."""
+    """The ending of a file name in small letters, such as .csv or .csv.gz."""
     last = path.suffix.lower()
     return f"{Path(path.stem).suffix.lower()}{last}" if last == ".gz" else last
 
 
 def unpacked_size(path: Path, limit: int = LIMIT) -> int:
-    """The bytes that a gzip file unpacks to, counted a piece at a time; refused above a limit."""
+    """The unpacked size of a gzip file, counted piece by piece; refused above a limit."""
     size_of_regular_file(path)
     size = 0
     try:
@@ -213,7 +212,7 @@ def _leads_elsewhere(name: str) -> bool:
 
 
 def _claim(stream: IO[bytes], size: int, limit: int, where: str) -> Header:
-    """What the header of ``size`` bytes in .npy format claims, if that can be true."""
+    """The claims of a .npy header, if they are possible for ``size`` bytes."""
     header = _read_header(stream, where)
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject or dtype.kind == "V":

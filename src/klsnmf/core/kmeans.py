@@ -1,8 +1,8 @@
-"""k-means from many beginnings at once: one product with X serves all of them.
+"""k-means from many starts at once: one product with X serves all of them.
 
-The algorithm is scikit-learn's: centres by k-means++ with a few candidates each, then Lloyd's
-rounds. What differs is that runs go side by side. A run alone multiplies X with its few centres
-over and over, and most of its time goes by reading X.
+The algorithm is the same as in scikit-learn: centres by k-means++ with a few candidates each, then
+Lloyd's rounds. The difference is that runs go side by side. A single run multiplies X with its few
+centres again and again, and spends most of its time reading X.
 
 32 runs took 1.9 (digits), 2.3 (Semeion) and 1.5 times (10,000 samples of 50 features) as long by
 KMeans, one after the other, on one thread of an x86-64 server. Labels were the same, except for 13
@@ -36,7 +36,7 @@ _MINI_BATCH = 4096
 
 #: Features for each sample from which on other coordinates are taken, and what is added to squared
 #: lengths then, as a share of their mean: more than rounding.
-_WIDE = 4
+_WIDE = 2
 _NEXT_TO_NOTHING = 1e-12
 
 #: Features from which on runs of k-means go side by side.
@@ -73,8 +73,8 @@ _FEW = 4000
 def kmeans_side_by_side(X: Array, k: int, seeds: Sequence[int]) -> list[Labels | None]:
     """For each seed the labels of KMeans(k, n_init=1, random_state=seed), up to rounding.
 
-    Rounding decides where two candidates for a centre, or two centres for a sample, are as good.
-    None for a run that lost a cluster: to find it a new centre is left to scikit-learn.
+    If two candidates for a centre, or two centres for a sample, are equally good, rounding decides.
+    The result is None for a run that lost a cluster; scikit-learn has to find a new centre for it.
     """
     X = np.ascontiguousarray(X - X.mean(axis=0))  # small numbers lose less
     n, p = X.shape
@@ -98,7 +98,7 @@ def _run(X: Array, k: int, seeds: Sequence[int], tolerance: float) -> list[Label
 
 
 def spread_centres(X: Array, k: int, seeds: Sequence[int]) -> Array:  # (r, k, p)
-    """For each seed k samples that are far from each other: k-means++.
+    """For each seed, k samples that are far from each other: k-means++.
 
     Candidates for the next centre are drawn by their squared distance to the centres so far; that
     which leaves the least sum of squared distances is taken.
@@ -143,7 +143,7 @@ def _squared_distances(X: Array, squares: Array, chosen: Labels) -> Array:  # (r
 
 @dataclass
 class _Runs:
-    """The runs that go on, each with its place among all of them."""
+    """The runs that have not ended, each with its place among all runs."""
 
     places: Labels  # (r,)
     centres: Array  # (r, k, p)
@@ -209,7 +209,7 @@ def nearest(X: Array, centres: Array) -> Labels:  # (n, p), (r, k, p) -> (r, n)
 
 
 def by_appearance(labels: Labels) -> Labels:  # (n,)
-    """The same clusters, numbered as their first samples come."""
+    """The same clusters, numbered in the order of their first samples."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
@@ -219,10 +219,10 @@ def draw_seed(rng: np.random.RandomState) -> int:
 
 
 def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1, tries: int = TRIES) -> Any:
-    """k-means, fitted. That samples coincide is not its business to tell.
+    """A fitted k-means. Its warning about equal samples is not shown.
 
-    Of many samples a part tells where to begin: there so many tries cost less than one with all.
-    Where even a round with all takes long, it goes on by mini-batches.
+    If there are many samples, the starts are found on a part of them, where many tries cost less
+    than one try on all. If even one round on all samples takes long, mini-batches are used.
     """
     n = X.shape[0]
     work = 2.0 * n * X.shape[1] * k

@@ -1,4 +1,4 @@
-"""How much memory there is, asked before a large array is made."""
+"""How much memory is free, checked before a large array is made."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 #: The share of the free memory that one array may take.
 _SHARE = 0.8
 
-#: Bytes that are not asked for: to ask takes a millisecond or two.
-_SMALL = 2**16
+#: Smaller arrays are not checked, because a check takes a millisecond or two.
+_SMALL = 2**20
 
 #: What to do when memory runs out: while a kernel matrix is made, and at any other time.
 SMALLER_KERNEL = (
@@ -25,7 +25,7 @@ LESS = (
 
 
 class NotEnoughMemory(MemoryError):  # noqa: N818
-    """Memory did not suffice, or would not; the message says for what, and what to do."""
+    """There is not enough memory. The message says for what, and what to do."""
 
 
 #: Where Linux keeps the limit of a container or a batch job, what is used of it, and how much of
@@ -40,13 +40,13 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def available() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not tell."""
+    """The bytes that are available without swapping; None if unknown."""
     known = [room for room in (_of_system(), _of_group()) if room is not None]
     return min(known, default=None)
 
 
 def _of_group() -> int | None:
-    """What a container or a batch job may still take; None without a limit."""
+    """The bytes that a container or a batch job may still use; None without a limit."""
     rooms = []
     for group in _own_groups():
         for version, limit, used, copies in _NAMES:
@@ -86,7 +86,7 @@ def _of_system() -> int | None:
 
 
 def amount(size: float) -> str:
-    """So many bytes, in a unit that suits them."""
+    """A number of bytes in a suitable unit."""
     units = (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes")
     unit, name = next((pair for pair in units if size >= pair[0]), units[-1])
     number = size / unit
@@ -94,7 +94,7 @@ def amount(size: float) -> str:
 
 
 def fits(size: float, limit: float | None = None, free: int | None = None) -> bool:
-    """Whether an array of ``size`` bytes would fit: into ``limit`` GB, or what is free."""
+    """Whether an array of ``size`` bytes fits into ``limit`` GB, or into the free memory."""
     if limit is None and free is None and size <= _SMALL:
         return True
     free = available() if free is None else free
@@ -106,7 +106,7 @@ def require(
 ) -> None:
     """Refuse an array of ``size`` bytes that would not fit, before it is made.
 
-    ``free`` are the bytes that can be had, where it is not the host that is asked for them.
+    ``free`` are the available bytes, if the array is not on the host.
     """
     if fits(size, limit, free):
         return
@@ -126,7 +126,7 @@ def _is_lack_of_memory(error: Exception) -> bool:
 
 @contextmanager
 def explained(what: str, remedy: str = LESS) -> Iterator[None]:
-    """Say of memory that runs out inside what it was for, and what to do."""
+    """If memory runs out inside, say what it was for, and what to do."""
     try:
         yield
     except NotEnoughMemory:

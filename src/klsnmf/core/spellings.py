@@ -6,17 +6,17 @@ from typing import Any
 
 from .warn import warn
 
-#: For each parameter, the old spellings of its values and the spellings of today.
+#: For each parameter, the old spellings of its values and the current ones.
 RENAMED = {"diffusion": {"unweighed": "unweighted"}}
 
 
 def spelled_now(name: str, value: Any) -> Any:
-    """The value of a parameter in the spelling of today."""
+    """The value of a parameter in the current spelling."""
     return RENAMED.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def warn_of_old_spellings(estimator: Any) -> None:
-    """Tell the user of an estimator which of its parameters should be spelled differently."""
+    """Warn about parameters of an estimator that should be spelled differently."""
     for name in RENAMED:
         given = getattr(estimator, name, None)
         if (now := spelled_now(name, given)) is not given:

@@ -8,9 +8,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-#: Cells that begin so are formulas to a spreadsheet, and formulas can run programs. Some take the
-#: wide forms of these for the same. Where cells begin depends on who reads: with another separator
-#: than ours they begin inside of one.
+#: Spreadsheets take cells that begin like this for formulas, and formulas can run programs. Some do
+#: the same with the wide forms of these characters. A program with another separator may see the
+#: beginning of a cell inside one of ours.
 _FORMULA = re.compile(r"(^|[;,\t|])(\s*['\"]?\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
@@ -32,7 +32,7 @@ def head(*fields: str) -> list[str]:
 
 
 def harmless(name: str) -> str:
-    """A name that no spreadsheet takes for a formula, and that commands no terminal."""
+    """A name that no spreadsheet takes for a formula, without control characters."""
     if not name.isprintable():
         name = "".join(_visible(each) for each in name)
     try:
@@ -54,7 +54,7 @@ def formula_free(cell: str) -> str:
 
 
 def _visible(character: str) -> str:
-    """A space for a tab or the end of a line, a mark for other controls and broken text."""
+    """Tabs and ends of lines become spaces, other controls and broken text a mark."""
     if unicodedata.category(character) not in ("Cc", "Cs"):
         return character
     return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"

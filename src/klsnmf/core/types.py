@@ -11,7 +11,7 @@ from scipy import sparse
 #: A dense array of real numbers, float32 or float64.
 Array = NDArray[Any]
 
-#: One integer a sample.
+#: One integer per sample.
 Labels = NDArray[np.intp]
 
 #: A matrix given by its entries: a dense array or one of scipy's sparse forms.

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user."""
+"""Warnings that point at the line of the user's code."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 def warn(message: str | Warning, category: type[Warning] = ConvergenceWarning) -> None:
-    """A warning, as if it came from where the user called the package."""
+    """Warn at the line where the user called the package."""
     warnings.warn(message, category, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
-    """How far up the first function is that belongs neither to this package nor to its tools."""
+    """How many levels up the first function outside of this package and its tools is."""
     level, frame = 1, sys._getframe(1)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]

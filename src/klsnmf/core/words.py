@@ -27,13 +27,13 @@ def listed(names: Sequence[str], most: int = _SHOWN) -> str:
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """A question after the name nearest to one that does not exist; empty if none is near."""
+    """A question that suggests the most similar name; empty if none is similar."""
     near = get_close_matches(name, list(names), n=1)
     return f"Did you mean {near[0]!r}? " if near else ""
 
 
 def wrapped(markdown: str) -> str:
-    """Markdown whose paragraphs and items have lines of at most 100 columns; tables stay."""
+    """Markdown with lines of at most 100 columns; tables are not changed."""
     lines = []
     for line in markdown.split("\n"):
         if line.startswith(("|", "#", "    ")) or len(line) <= 100:

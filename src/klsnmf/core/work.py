@@ -1,9 +1,9 @@
-"""Long computations: on as many threads as they can use, and told of to whoever wants to know.
+"""Long computations: how many threads they use, and how they report progress.
 
-On small problems threads only get in each other's way. How much was measured: with both cores of a
-machine busy, an inner product of 18,000 numbers took 15 ms on two BLAS threads that wait for each
-other, and 0.05 ms on one. The places where time passes call ``tell`` or go through ``steps``; a
-command shows it. Without an observer this costs next to nothing.
+On small problems, threads only disturb each other. We measured it: with both cores of a machine
+busy, an inner product of 18,000 numbers took 15 ms on two BLAS threads that wait for each other,
+and 0.05 ms on one. Long computations call ``tell`` or use ``steps``, and a command shows the
+progress. Without an observer this costs almost nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Part = TypeVar("Part")
 
-#: A thread more is worth its coordination for this many operations between two meetings, about a
-#: millisecond: to wake one that sleeps can take as long.
+#: One more thread pays off for this many operations between two synchronisations, about a
+#: millisecond: waking a sleeping thread can take as long.
 _FLOPS_PER_THREAD = 4e7
 
-#: Told the stage of the work, how many of its steps are done, and how many there can be.
+#: Is called with the stage of the work, the steps that are done, and the most that there can be.
 Observer = Callable[[str, int, int], None]
 
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
@@ -46,8 +46,8 @@ def _controller_with(modules: int) -> ThreadpoolController:
 def _take_control() -> None:
     """Let this thread change the limits of BLAS, whichever thread has set them.
 
-    Since version 3.8 threadpoolctl ignores all threads but the first that has set a limit.
-    ``_Limits`` knows who has asked for what, and limits end in any order.
+    Since version 3.8, threadpoolctl ignores all threads except the first that sets a limit.
+    ``_Limits`` knows the limits of all threads, which may end in any order.
     """
     clear = getattr(OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
@@ -63,6 +63,11 @@ def allowed_threads() -> dict[str, int]:
     return allowed
 
 
+def threads_of_blas(useful: int) -> int:
+    """So many threads, or as many as BLAS may use now; at least one."""
+    return 1 if useful <= 1 else max(1, min(useful, allowed_threads().get("blas", 1)))
+
+
 def _hold(limits: dict[str, int]) -> bool:
     """Whether every library is at its limit: there may be several of a kind, and they differ."""
     libraries = _controller().lib_controllers
@@ -71,9 +76,9 @@ def _hold(limits: dict[str, int]) -> bool:
 
 @contextmanager
 def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator[None]:
-    """As many threads as so many operations can use, and not more than are allowed now.
+    """How many threads this many operations can use, at most as many as are allowed now.
 
-    ``allowed`` are those that were allowed earlier, outside of another limit.
+    ``allowed`` is the number that was allowed before, outside of another limit.
     """
     useful = 1 + int(flops // _FLOPS_PER_THREAD)
     limits = {kind: min(useful, count) for kind, count in (allowed or allowed_threads()).items()}
@@ -87,8 +92,8 @@ def threads_for(flops: float, allowed: dict[str, int] | None = None) -> Iterator
 class _Limits:
     """The limits that computations have asked for, in whichever threads they run.
 
-    A limit of BLAS holds for the whole process: one that ends must neither lift that of another,
-    nor leave it behind.
+    A limit of BLAS holds for the whole process. When one ends, the limits of other computations
+    must stay, and must not stay longer than these.
     """
 
     def __init__(self) -> None:
@@ -136,9 +141,9 @@ _limits = _Limits()
 
 
 def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> None:
-    """Call the function for every part, a thread each; BLAS keeps to one thread meanwhile.
+    """Call the function for every part, each in its own thread, with BLAS on one thread.
 
-    For work that numpy and scipy do without Python's lock, on one thread of their own.
+    This is for work that numpy and scipy do without Python's lock, on one thread.
     """
     if len(parts) == 1:
         return function(parts[0])
@@ -153,7 +158,7 @@ def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> Non
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Tell ``observer`` of all that goes on inside, and whoever was told before."""
+    """Report the progress inside to ``observer``, and to earlier observers."""
     outer = _observer.get()
 
     def both(stage: str, done: int, total: int) -> None:
@@ -168,7 +173,7 @@ def observed(observer: Observer) -> Iterator[None]:
         _observer.reset(before)
 
 
-#: Stage -> the seconds that it has taken, where somebody wants to know.
+#: Stage -> the seconds that it has taken, if they are wanted.
 Seconds = dict[str, float]
 
 _seconds: ContextVar[Seconds | None] = ContextVar("seconds", default=None)
@@ -176,7 +181,7 @@ _seconds: ContextVar[Seconds | None] = ContextVar("seconds", default=None)
 
 @contextmanager
 def timed() -> Iterator[Seconds]:
-    """Stage -> seconds, of all that goes on inside; "all" has those of everything."""
+    """Stage -> seconds for the work inside; "all" is the total."""
     seconds: Seconds = {}
     outer, start = _seconds.get(), time.perf_counter()
     before = _seconds.set(seconds)
@@ -207,7 +212,7 @@ def tell(stage: str, done: int, total: int) -> None:
 
 
 def steps(items: Any, stage: str) -> Iterator[Any]:
-    """The items one by one, each told of when it is done."""
+    """The items one by one; progress is reported after each."""
     for done, item in enumerate(items, start=1):
         yield item
         tell(stage, done, len(items))

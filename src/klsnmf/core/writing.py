@@ -1,8 +1,9 @@
 """Files and folders that appear complete or not at all, whatever happens while they are made.
 
-What is made stands aside first, under a name of its own, and is locked as long as its process
-lives. The next process that makes the same thing removes what it can lock: its maker is dead. What
-others are still making is never touched. Where there are no such locks nothing is removed.
+A new file or folder first has a temporary name beside its target, and is locked while its process
+lives. The next process with the same target removes temporary files that it can lock, because their
+process is dead. Files that others are still writing are never touched. Without locks, nothing is
+removed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ _EXCHANGE, _HERE = 2, -100
 
 @contextmanager
 def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to; when all went well it takes the name ``path``.
+    """A file to write to. On success it gets the name ``path``.
 
-    Other processes see the old file or the new one, whole. After an error nothing is left behind.
+    Other processes see the complete old file or the complete new one. After an error, nothing is
+    left behind.
     """
     path = Path(path)
     with made_aside(path, lambda new: new.touch(exist_ok=False)) as aside:
@@ -48,9 +50,9 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def made_aside(path: Path, make: Callable[[Path], object]) -> Iterator[Path]:
-    """Something new beside ``path``, which lasts until the end, and is not touched meanwhile.
+    """A new file or folder beside ``path``, which is removed at the end.
 
-    It may get another name before: then it stays.
+    If it gets another name before, it stays.
     """
     remove_leftovers(path)
     aside, lock = _locked(path, make)
@@ -81,9 +83,9 @@ def _locked(path: Path, make: Callable[[Path], object]) -> tuple[Path, int | Non
 
 
 def lock_now(number: int) -> None:
-    """Lock an open file or folder for as long as it is open; a BlockingIOError if another has.
+    """Lock an open file or folder while it is open; a BlockingIOError if another process has.
 
-    An OSError of another kind where there are no locks.
+    It raises another OSError if there are no locks.
     """
     if _fcntl is None:
         raise OSError(errno.ENOSYS, "There are no locks here")
@@ -91,7 +93,7 @@ def lock_now(number: int) -> None:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what processes left that were killed while they made ``path``."""
+    """Remove what killed processes left while they were making ``path``."""
     path = Path(path)
     for aside in path.parent.glob(f"{escape(_start(path))}{'[0-9a-f]' * 16}.part"):
         with suppress(OSError):  # it is in use, or another process was quicker
@@ -104,7 +106,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 def _start(path: Path) -> str:
-    """How names begin that stand aside for a path."""
+    """The beginning of temporary names for a path."""
     name = os.fsencode(path.name)
     return f".{path.name if len(name) <= _NAME else os.fsdecode(name[:_NAME])}."
 
@@ -117,7 +119,7 @@ def _remove(aside: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that."""
+    """Make sure that the names in a folder are on the disk, if the system can."""
     with suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:
@@ -127,7 +129,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def exchange(one: Path, two: Path) -> None:
-    """The two trade names, at once; an OSError where the system cannot do that."""
+    """Exchange two names at once; an OSError if the system cannot."""
     system: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
     paths = os.fsencode(one), os.fsencode(two)
     if hasattr(system, "renameat2"):  # Linux
@@ -142,7 +144,7 @@ def exchange(one: Path, two: Path) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
-    """Write a file all at once; its folder is made if there is none."""
+    """Write a file all at once; its folder is made if necessary."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with written_aside(path) as file:
         file.write(data)

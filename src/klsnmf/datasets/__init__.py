@@ -1,7 +1,7 @@
-"""The data sets of the paper, by name: from a folder of yours, or from their publishers.
+"""The data sets of the paper, by name: from your own folder, or from their publishers.
 
-``digits`` is a part of scikit-learn and always there. The others are looked for in ``data_home``,
-or in the folder that the environment variable ``KLSNMF_DATA`` names, or in ``~/klsnmf_data``.
+``digits`` is part of scikit-learn and always available. The others are searched in ``data_home``,
+else in the folder named by the environment variable ``KLSNMF_DATA``, else in ``~/klsnmf_data``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Arrays(NamedTuple):
 
 
 def as_arrays(X: Any, y: Any, image_shape: Any) -> Arrays:
-    """Numbers of any type in the prepared form; a ValueError where one would have to change."""
+    """Numbers of any type in the prepared form; a ValueError if a value would have to change."""
     pixels, classes, shape = np.asarray(X), np.asarray(y).ravel(), np.asarray(image_shape).ravel()
     for array in (pixels, classes, shape):
         if array.dtype.kind not in "biuf":

@@ -1,7 +1,7 @@
-"""Downloads: over HTTP(S) only, of a known size at most, with a known hash, all or nothing.
+"""Downloads: only over HTTP(S), up to a known size, with a known hash, and complete or not at all.
 
-This is done with the standard library: pooch comes with seven more packages, which the core does
-not need, and sets no limit to the number of bytes that a server may send.
+This uses the standard library. pooch would bring seven more packages, and sets no limit to the
+number of bytes that a server may send.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib import request
 
 from ..core.writing import written_aside
 
-#: Told the number of bytes that have arrived, and of how many; None where the server does not say.
+#: Is called with the bytes received and the bytes in total, None if the server does not say.
 Progress = Callable[[int, int | None], None]
 
 _TIMEOUT = 30.0
@@ -35,7 +35,7 @@ def download(
     """Put the file at ``url`` in the place of ``target`` if it has one of the hashes.
 
     It is written beside the target and renamed at the end, so that another process sees a whole
-    file or none. An OSError means that the disk, not the network, is the trouble.
+    file or none. An OSError means that the problem is the disk, not the network.
     """
     with _answer(url) as response:
         announced = response.headers.get("Content-Length", "")
@@ -63,7 +63,7 @@ def download(
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress]:
-    """A bar if errors go to a terminal: of rich where it is installed, a plain one otherwise."""
+    """A progress bar if errors go to a terminal: that of rich if installed, else a plain one."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -97,7 +97,7 @@ def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
         response = _web_only().open(asked, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        # The usual words for the code: the server's own could be anything.
+        # The usual words for the code, because those of the server could be anything.
         reason = http.client.responses.get(error.code, "unknown")
         raise DownloadError(f"{url} answered {error.code} ({reason})") from error
     except urllib.error.URLError as error:
@@ -109,7 +109,7 @@ def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
 
 
 def _web_only() -> request.OpenerDirector:
-    """An opener that a redirection cannot lead to a local file or another protocol."""
+    """An opener that follows no redirection to a local file or to another protocol."""
     opener = request.OpenerDirector()
     for handler in (
         *(request.ProxyHandler, request.HTTPHandler, request.HTTPSHandler),

@@ -18,7 +18,7 @@ from .registry import DataSet
 #: Faces94 has JPEG images of this height and width; blocks of 4 × 4 pixels are averaged.
 _FACE, _BLOCK = (200, 180), 4
 
-#: The largest JPEG file of a face that is read, and the most files: generous, and far from harm.
+#: The largest JPEG file of a face that is read, and the most files: generous, but harmless.
 _LARGEST_FACE, _MOST_FACES = 2**20, 10_000
 
 

@@ -1,8 +1,8 @@
-"""What is known of each data set: who publishes it, where, on what terms, and how to recognise it.
+"""What is known about each data set: publisher, address, terms, and how to recognise it.
 
-Two kinds of hashes. ``sha256`` recognises a publisher's file byte by byte, before anything in it is
-parsed. ``content`` recognises the pixels, the classes and the shape of the images, however they
-are stored, so that a prepared .npz can be checked whatever program has compressed it.
+There are two kinds of hashes. ``sha256`` recognises a publisher's file byte by byte, before it is
+parsed. ``content`` recognises the pixels, the classes and the shape of the images, however they are
+stored, so that a prepared .npz can be checked whatever program compressed it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Original:
     ----------
     file : str, its name
     sha256 : tuple of str
-        The hashes it may have: first that of the publisher's file, then those of copies that are
-        known to differ in blanks and line ends only. Empty where the file could not be had, so
-        that only its content can be checked.
+        The hashes it may have: first that of the publisher's file, then those of copies that
+        differ only in blanks and line ends. Empty if we could not get the file, so that only its
+        content can be checked.
     size : int, the most bytes it may have
-    url : str, where it can be downloaded; or None where one has to ask for it first
+    url : str, where it can be downloaded; None if you have to ask for it first
     """
 
     file: str

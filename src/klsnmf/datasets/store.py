@@ -22,7 +22,7 @@ VARIABLE = "KLSNMF_DATA"
 
 
 class DatasetError(RuntimeError):
-    """A data set that could not be had; the message says what to do."""
+    """A data set that could not be loaded; the message says what to do."""
 
 
 class DatasetNotFoundError(DatasetError):
@@ -169,12 +169,12 @@ def load(
 
     data_home : path, default=None
         The folder of the data sets. None is the folder that the environment variable
-        ``KLSNMF_DATA`` names, or ``~/klsnmf_data`` if it is not set. Looked for there, and then in
-        its subfolder ``raw``, are ``NAME.npz`` (arrays ``X``, ``y`` and ``image_shape``) and the
-        publisher's original file. Either is checked before use.
+        ``KLSNMF_DATA`` names, or ``~/klsnmf_data`` if it is not set. The function searches there,
+        and then in the subfolder ``raw``, for ``NAME.npz`` (arrays ``X``, ``y`` and
+        ``image_shape``) and for the publisher's original file. Either is checked before use.
 
     download : bool, default=True
-        Whether a set that is not in the folder may be downloaded from its publisher into it.
+        Whether a set that is not in the folder may be downloaded into it from its publisher.
 
     Returns
     -------

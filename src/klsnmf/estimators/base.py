@@ -1,4 +1,4 @@
-"""What all estimators share: how a fit begins and ends, and what it says of new samples."""
+"""What all estimators share: how a fit begins and ends, and how new samples are placed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream")
 
 
 class Result(NamedTuple):
-    """What a fit comes to: the fitted attributes, and what the user should know of them."""
+    """The outcome of a fit: the fitted attributes, and what the user should know about them."""
 
     attributes: dict[str, Any]
     notes: tuple[Note, ...] = ()
@@ -141,7 +141,7 @@ class Clusterer(
         self.__dict__ = others | kept
 
     def _told_of(self, solution: Solution) -> dict[str, Any]:
-        """The attributes that say how a solution was come to."""
+        """The attributes that say how a solution was reached."""
         return {
             "objective_": solution.objective,
             "n_iter_": solution.n_iter,
@@ -151,11 +151,11 @@ class Clusterer(
         }
 
     def scores(self, X: Any) -> Array:
-        """How well each cluster suits each sample; the largest names the sample's cluster.
+        """How well each cluster suits each sample; the largest score names the sample's cluster.
 
-        How clearly it does, 1 - second/first, is the strength of the sample in its cluster. For the
-        samples of the fit ``strengths_`` has it, read from the fit itself: as new samples they know
-        no graph and no orthogonality. See :mod:`klsnmf.estimators.labels`.
+        The strength of a sample in its cluster is 1 - second/first of its scores. For the samples
+        of the fit, use ``strengths_``: it comes from the fit itself, with its graph and its
+        orthogonality, which new samples do not have. See :mod:`klsnmf.estimators.labels`.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Clusterer(
         Parameters
         ----------
         X : array-like, tensor or sparse matrix of shape (n_new, n_features)
-            New samples, on the device of those of the fit; with ``kernel="precomputed"`` the
+            New samples, on the same device as those of the fit. With ``kernel="precomputed"``, the
             kernel between new samples and those of the fit, of shape (n_new, n_samples).
 
         Returns
@@ -193,7 +193,7 @@ class Clusterer(
         return to_host(as_numbers(self, here(X), reset=False, gaps=True))
 
     def components_frame(self) -> Any:
-        """``components_`` as a pandas.DataFrame: a component a row, with the names of features."""
+        """``components_`` as a pandas.DataFrame: one row per component, one column per feature."""
         check_is_fitted(self)
         frame = import_module("pandas").DataFrame
         names = getattr(self, "feature_names_in_", None)

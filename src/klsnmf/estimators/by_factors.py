@@ -1,4 +1,4 @@
-"""Methods that factorize the samples themselves, X ≈ GHᵀ: the way of a fit, and of new samples."""
+"""Methods that factorize the samples themselves, X ≈ GHᵀ: fits, and new samples."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.arithmetic import (
-    canonical,
-    in_units,
-    largest_entry,
-    unit_columns,
-    with_short_indices,
-)
+from ..core.arithmetic import canonical, in_units, largest_entry, unit_columns
+from ..core.checks import with_short_indices
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
@@ -46,7 +41,7 @@ from .validate import as_numbers, noted_names
 class Factorization(Clusterer):
     """What WNMF, ONMF, SemiNMF, GNMF and RMNMF share.
 
-    A method gives its model of the samples, and says whether it takes data of both signs or with
+    A method gives its model of the samples. It says whether it accepts data of both signs or with
     gaps, whether rows of G have one nonzero entry, and how its objective grows with the unit of X.
     """
 
@@ -77,10 +72,11 @@ class Factorization(Clusterer):
     solver: str = "auto"
 
     def transform(self, X: Any) -> Array:
-        """Rows of G for new samples: the nonnegative combination of prototypes that is nearest.
+        """Rows of G for new samples: the nearest nonnegative combination of prototypes.
 
-        ``components_`` stay as they are. For the samples of the fit this is what ``G_`` tends to
-        as the fit converges, except for a graph term or orthogonality, which new samples have not.
+        ``components_`` do not change. For the samples of the fit, the rows of ``G_`` approach this
+        as the fit converges, unless the method has a graph term or orthogonality, which do not
+        apply to new samples.
 
         Parameters
         ----------
@@ -108,7 +104,7 @@ class Factorization(Clusterer):
         Parameters
         ----------
         X : array-like of shape (n_new, n_clusters)
-            Coefficients, as ``transform`` gives them.
+            Coefficients, as from ``transform``.
 
         Returns
         -------
@@ -124,7 +120,7 @@ class Factorization(Clusterer):
         return np.asarray(X @ self.components_)
 
     def _rows(self, X: Any) -> tuple[Array, Array]:  # (m, k), (m, k)
-        """The coefficients of new samples, and what each prototype alone would explain of them."""
+        """The coefficients of new samples, and how much each prototype alone would explain."""
         check_is_fitted(self)
         X = in_units(self._checked(self, X, reset=False), self._unit)
         H = (self.components_ / np.asarray(self._unit, self.components_.dtype)).astype(X.dtype)
@@ -132,12 +128,12 @@ class Factorization(Clusterer):
         return rows, self._gains(X, H, rows)
 
     def _kept(self) -> Matrix:  # (n, k)
-        """The coefficients, each in the unit of X: how long a part of a sample it stands for."""
+        """The coefficients in the unit of X: the length of the part of a sample that each gives."""
         lengths = np.sqrt(np.einsum("kp,kp->k", self.components_, self.components_))
         return np.asarray(self.G_ * lengths)
 
     def _gains(self, X: Matrix, H: Array, G: Array) -> Array:  # (m, p), (k, p), (m, k) -> (m, k)
-        """⟨x, h_k⟩/‖h_k‖, where G has one entry a row, which nothing stands beside; else G."""
+        """⟨x, h_k⟩/‖h_k‖ if rows of G have one nonzero entry, and G otherwise."""
         if not self.orthogonal:
             return G
         lengths = np.sqrt(np.einsum("kp,kp->k", H, H))
@@ -145,18 +141,18 @@ class Factorization(Clusterer):
         return np.maximum(gains, 0)
 
     def _coefficients(self, X: Matrix, H: Array) -> Array:  # (m, p), (k, p) -> (m, k)
-        """argmin ‖X - GH‖ over G ≥ 0, with one nonzero entry a row if columns are orthogonal."""
+        """argmin ‖X - GH‖ over G ≥ 0, with one nonzero entry per row if columns are orthogonal."""
         if self.orthogonal:
             nothing = np.zeros(len(H), H.dtype)
             new = NewSamples(H @ H.T, nothing, nothing, lam=0.0, exact=True)
             products = np.asarray(safe_sparse_dot(X, H.T))
             return new.coefficients(products, np.zeros(len(products), H.dtype))
-        # In coordinates of the space that the prototypes span, problems are as small as can be.
+        # In coordinates of the space that the prototypes span, the problems are smallest.
         Q, R = np.linalg.qr(H.T)
         return nearest_mixtures(np.asarray(safe_sparse_dot(X, Q)), R)
 
     def _checked(self, noter: Self, X: Any, *, reset: bool) -> Matrix:
-        """X as numbers the method can take; ``noter`` notes the names of its features."""
+        """X as numbers that the method accepts; ``noter`` keeps the names of its features."""
         X = as_numbers(noter, X, reset=reset, gaps=self.gaps)
         if sparse.issparse(X):
             X = with_short_indices(canonical(X))
@@ -172,7 +168,7 @@ class Factorization(Clusterer):
     def _results(
         self, estimators: Sequence[Self], X: Any, sample_weight: Any = None, **more: Any
     ) -> list[Result]:
-        seen = copy(self)  # what scikit-learn notes of X is kept when all went well
+        seen = copy(self)  # kept only if the fit succeeds
         X = self._checked(seen, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
@@ -195,7 +191,7 @@ class Factorization(Clusterer):
         best = lowest(solutions)
         G, H = model.factorization(State(**best.factors))
         error = math.sqrt(max(model.error(G, H), 0.0))
-        if root is not None:  # samples without weight are as new ones
+        if root is not None:  # samples without weight are treated as new ones
             G = np.where(root > 0, G / np.where(root > 0, root, 1), 0).astype(G.dtype)
             aside = np.flatnonzero(root[:, 0] == 0)
             G[aside] = self._coefficients(in_units(X[aside], unit), H.T)
@@ -230,19 +226,19 @@ class Factorization(Clusterer):
         return moderate_unit(largest_entry(X))
 
     def _solver(self, model: NMF) -> Model:
-        """Who solves the problem of the model: its own rules, unless a method says otherwise."""
+        """What solves the problem of the model: its own rules, unless a method says otherwise."""
         return model
 
     @abstractmethod
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
-        """The model of X, which is given in this unit, and samples to find starts in."""
+        """The model of X, which is given in this unit, and the samples to find starts from."""
 
     def _starts(
         self, X: Matrix, unit: float, rng: np.random.RandomState
     ) -> list[tuple[Array, Array]]:
-        """By the singular vectors, at random, or from labels of k-means; none is there twice.
+        """Starts from the singular vectors, random numbers, or labels of k-means; each one differs.
 
-        "auto" has one start from the singular vectors, and takes turns with the others.
+        "auto" has one start from the singular vectors, and alternates between the other two.
         """
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype
         if not isinstance(self.init, str):
@@ -301,7 +297,7 @@ class Factorization(Clusterer):
 
 
 def check_sample_weight(sample_weight: Any, X: Matrix) -> Array | None:  # (n, 1)
-    """The roots of the weights: squared errors of samples times these are weighted ones."""
+    """The square roots of the weights, by which errors of samples are multiplied."""
     if sample_weight is None:
         return None
     weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
@@ -328,7 +324,7 @@ def times_rows(X: Matrix, root: Array | None) -> Matrix:
 
 
 def nearest_mixtures(X: Array, H: Array) -> Array:  # (m, p), (p, k) -> (m, k)
-    """g ≥ 0 with ‖x - Hg‖ least, for each row x on its own; entries that are NaN do not count."""
+    """The g ≥ 0 with the smallest ‖x - Hg‖, for each row x; entries that are NaN do not count."""
     G = np.zeros((len(X), H.shape[1]), H.dtype)
     known = ~np.isnan(X)
     for g, x, seen in zip(G, X, known, strict=True):

@@ -1,7 +1,7 @@
-"""Who is told how a fit goes on: ``verbose``, the user's ``callback``, scikit-learn's callbacks.
+"""Progress of a fit: ``verbose``, the user's ``callback``, and scikit-learn's callbacks.
 
-scikit-learn has callbacks since 1.9: ``model.set_callbacks(ProgressBar())``. They see a tree of
-tasks, here the fit, its phases and their iterations. Before 1.9 there is no ``set_callbacks``.
+scikit-learn has callbacks since version 1.9: ``model.set_callbacks(ProgressBar())``. They see a
+tree of tasks: the fit, its phases and their iterations. Before 1.9 there is no ``set_callbacks``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """In place of the one of scikit-learn 1.9, which adds ``set_callbacks``."""
+        """Takes the place of the class of scikit-learn 1.9 that adds ``set_callbacks``."""
 
 
 #: ``verbose`` prints a line after this many iterations.
@@ -33,9 +33,9 @@ SECONDS = 5.0
 
 @contextmanager
 def fit_task(estimator: Any, X: Any, y: Any = None) -> Iterator[None]:
-    """A fit as a task that scikit-learn's callbacks see the begin and the end of.
+    """A fit as a task: scikit-learn's callbacks are told when it begins and when it ends.
 
-    scikit-learn ends the callbacks itself after a fit, whether it went well or not.
+    scikit-learn itself ends the callbacks after a fit, whether the fit succeeded or not.
     """
     with observed(_Announcer()) if estimator.verbose else nullcontext():
         if not hasattr(estimator, "_init_callback_context"):
@@ -49,27 +49,28 @@ def fit_task(estimator: Any, X: Any, y: Any = None) -> Iterator[None]:
 
 
 class _Announcer:
-    """Prints how far that is what comes before the iterations, if it takes long."""
+    """Prints the progress of the work before the iterations, if this takes long."""
 
     def __init__(self) -> None:
-        self.last = self.begun = time.monotonic()
-        self.stage, self.first = "", 0
+        self.last = time.monotonic()
+        self.begun: dict[str, tuple[float, int]] = {}  # stage -> when, and the steps done then
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage != self.stage or done < self.first:
-            self.stage, self.begun, self.first = stage, now, done
+        begun, first = self.begun.setdefault(stage, (now, done))
+        if done < first:  # once more
+            self.begun[stage] = begun, first = now, done
         if not stage.endswith("iterations") and now - self.last >= SECONDS:
             told = f"{stage}: {done:,} of at most {total:,}"
-            if done > self.first:
-                left = (now - self.begun) * (total - done) / (done - self.first)
+            if done > first:
+                left = (now - begun) * (total - done) / (done - first)
                 told += f", at most {left:.0f} s left"
             print(told)
             self.last = now
 
 
 def listener(estimator: Any) -> Callback | None:
-    """All that wants to know of the estimator's progress, as one callback for the solver."""
+    """One callback for the solver, which tells everyone who wants to know the progress."""
     everyone: list[Callback] = []
     if estimator.verbose:
         everyone.append(_print)

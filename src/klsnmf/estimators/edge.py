@@ -1,7 +1,7 @@
-"""What stands above the estimators and is yet a method of theirs: reports, plots, a score.
+"""How estimators reach reports, plots and the score, which belong to later folders.
 
-The arrows of the house go from reports to estimators. So an estimator knows these by their public
-names alone, and asks the package for one when a user does.
+Reports import estimators, and not the other way round. So an estimator asks the package for a
+public name, and only when a user calls the method.
 """
 
 from __future__ import annotations

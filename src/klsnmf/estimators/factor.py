@@ -1,7 +1,7 @@
 """WNMF, ONMF and SemiNMF: factorizations of the samples themselves.
 
-All take the same care of their starts: ``n_init`` of them, from k-means unless told otherwise,
-fitted side by side, and the lowest value of the method's own objective kept.
+All of them treat starts in the same way. There are ``n_init`` starts, from k-means by default. They
+are fitted side by side, and the one with the lowest objective is kept.
 """
 
 from __future__ import annotations
@@ -68,47 +68,51 @@ class WNMF(Alternated, Weighable):
     Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF;
     entries of X that are NaN have weight 0.
 
-    The usual setting in comparisons is ``solver="multiplicative"``, a random start and 1000
-    iterations, ``init="random"``. From k-means the clusters are read better from the largest
-    coefficients, so that is the default.
+    Comparisons usually set ``solver="multiplicative"``, ``init="random"`` and 1000 iterations. The
+    default is to start from k-means, because the largest coefficients then tell the clusters
+    better.
 
-    A sample without any known entry has coefficients of zero and the label that most samples have;
-    a feature without any has zeros in ``components_``. Both come with a warning. ``transform`` and
-    ``predict`` weigh all entries of new samples alike; NaN leaves one out there too.
+    A sample without any known entry gets coefficients of zero and the label that most samples have.
+    A feature without any known entry gets zeros in ``components_``. Both cause a warning.
+    ``transform`` and ``predict`` give all entries of new samples the same weight, and skip NaN.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        More clusters than features are fitted with a warning: their components are not unique.
+        You can ask for more clusters than features, but their components are not unique, and a
+        warning says so.
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
     init : {"kmeans", "random", "nndsvd", "auto"} or (G0, F0), default="kmeans"
         Where to start: labels from k-means on X, random numbers, the singular vectors of X, or a
-        pair of arrays of shape (n_samples, n_clusters) and (n_features, n_clusters). "auto" takes
-        the singular vectors once, and k-means and random numbers in turn. A fit goes on from
-        another with ``init=(other.G_, other.components_.T)``.
+        pair of arrays of shape (n_samples, n_clusters) and (n_features, n_clusters). "auto" uses
+        the singular vectors once, and k-means and random numbers in turn. To continue another fit,
+        use ``init=(other.G_, other.components_.T)``.
     n_init : int, default=10
-        Number of starts, fitted side by side; the lowest objective is kept. Where X is large, dense
-        and in double precision, and single precision suffices to tell the starts apart, they
-        compete in it, and the best is fitted in double: a callback hears of a phase "race" first.
+        The number of starts. They are fitted side by side, and the lowest objective is kept. If X
+        is large, dense and in double precision, starts first compete in single precision, as far as
+        this can tell them apart, and the best is fitted in double precision. A callback sees the
+        first part as the phase "race".
     max_iter : int, default=1000
-        Of the race, and of the fit after it.
+        The most iterations of the race, and of the fit after it.
     tol : float, default=1e-4
-        A fit has converged when its residual, which knows no scale and is zero at a solution only,
-        is at most this. With ``solver="multiplicative"`` when its objective changes by less than
-        this share of itself over 10 iterations. 0 runs ``max_iter`` iterations.
+        A fit has converged when its residual is at most this. The residual does not depend on the
+        scale of X, and is zero only at a solution. With ``solver="multiplicative"``, a fit has
+        converged when its objective changes by less than this fraction over 10 iterations. With 0
+        it always runs ``max_iter`` iterations.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         1 prints a line every ten iterations.
     callback : callable or None, default=None
-        Called after every iteration with a :class:`klsnmf.solve.loop.Progress`; the fit stops where
-        it is when it returns True.
+        Called after every iteration with a :class:`klsnmf.solve.loop.Progress`. If it returns True,
+        the fit stops there.
     solver : {"auto", "multiplicative"}, default="auto"
-        Sweeps over the columns of each factor that look ahead, or the rules of Lee and Seung.
+        "auto" sweeps over the columns of each factor and looks ahead; "multiplicative" uses the
+        rules of Lee and Seung.
     alpha_W, alpha_H, l1_ratio : float, default=0.0, "same", 0.0
-        Penalties on G and on F as scikit-learn's ``NMF`` has them, with G in place of its W. They
-        count before the columns of ``G_`` are made unit. ``transform`` knows none.
+        Penalties on G and F, as in scikit-learn's ``NMF``, where G is called W. They apply before
+        the columns of ``G_`` are scaled to length 1. ``transform`` uses no penalties.
 
     Attributes
     ----------
@@ -122,18 +126,18 @@ class WNMF(Alternated, Weighable):
         The root of the weighted squared error, without penalties.
     n_iter_ : int
         Iterations after the race.
-    history_ : dict of arrays, one entry an iteration
-        "objective", and the change of each factor as Frobenius norm, such as "change_G".
+    history_ : dict of arrays, one entry per iteration
+        "objective", and the Frobenius norm of the change of each factor, for example "change_G".
     strengths_ : ndarray of shape (n_samples,)
         How clearly each sample belongs to its cluster: 1 - second/first of its ``scores``.
     status_ : {"converged", "exhausted", "collapsed", "stopped"}
         How the fit ended.
     verdict_ : str
-        The same in a sentence.
+        The same as a sentence.
     notes_ : tuple of records
-        What you should know about the fit, as in the warnings: see
+        What you should know about the fit, including all its warnings. See
         :mod:`klsnmf.estimators.notes`.
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -165,12 +169,12 @@ class WNMF(Alternated, Weighable):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            NaN where an entry is not known.
+            NaN for unknown entries.
         y : ignored
         weights : array-like or sparse matrix of shape (n_samples, n_features), or None
-            M, nonnegative, given by name; None weighs all known entries alike. Weights below
-            1e-19, in double precision 1e-154, count as 0. With weights, or with gaps, a sparse X
-            is made dense.
+            M, nonnegative; give it by name. None gives all known entries the same weight. Weights
+            below 1e-19 (1e-154 in double precision) count as 0. With weights or gaps, a sparse X is
+            made dense.
         sample_weight : array-like of shape (n_samples,) or None
             How much each sample counts: a weight of 2 is the sample twice. A sample of weight 0 has
             no part in the fit; its coefficients are those of a new one.
@@ -206,12 +210,12 @@ class WNMF(Alternated, Weighable):
             )
         weighted = Data(M * known)
         size = float(np.einsum("ij,ij->", weighted.X, known, dtype=np.float64))
-        # k-means knows no gaps: the mean of a feature stands in.
+        # k-means takes no gaps, so they are filled with the mean of the feature.
         means = weighted.X.sum(axis=0) / np.maximum(M.sum(axis=0), np.finfo(X.dtype).tiny)
         return WeightedNMF(weighted, M, size, **penalties), np.where(M > 0, known, means)
 
     def _penalties(self, shape: tuple[int, ...], unit: float) -> dict[str, Penalty]:
-        """As scikit-learn has them, for factors that are √unit times smaller, and for twice f."""
+        """Those of scikit-learn, for factors that are √unit times smaller, and for twice f."""
         alpha_H = self.alpha_W if self.alpha_H == "same" else float(self.alpha_H)
         if (self.alpha_W or alpha_H) and self.solver == "multiplicative":
             raise ValueError(
@@ -219,7 +223,7 @@ class WNMF(Alternated, Weighable):
                 "alpha_H=0."
             )
         n, p = shape
-        # In steps: the power of a unit near the ends of the type is beyond them.
+        # In steps, because the power of a very large or small unit would overflow or vanish.
         return {
             name: Penalty(
                 self.l1_ratio * size / unit / unit**0.5, (1 - self.l1_ratio) * size / unit
@@ -257,11 +261,11 @@ class ONMF(Weighable):
 
     Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I: G groups the samples and F the
     features. ``components_`` are S Fᵀ. By default each step is exact, and rows of ``G_`` have one
-    entry that is not zero. By the rules of Ding and others, ``solver="multiplicative"``,
-    orthogonality is tended to, not reached, and the objective may rise now and then.
+    nonzero entry. With ``solver="multiplicative"``, the rules of Ding and others, the factors only
+    become nearly orthogonal, and the objective may rise now and then.
 
-    The usual setting in comparisons is ``solver="multiplicative"``, a start from k-means and 200
-    iterations. Random starts stay where they are, on a plateau.
+    Comparisons usually set ``solver="multiplicative"``, a start from k-means and 200 iterations.
+    Random starts hardly move: they are on a plateau.
 
     Parameters
     ----------
@@ -309,7 +313,7 @@ class SemiNMF(Alternated, Weighable):
 
 
 def dense(X: Matrix) -> Array:
-    """X as an array, if there is room for it."""
+    """X as a dense array, if there is enough memory."""
     if not sparse.issparse(X):
         return X
     memory.require(
@@ -333,5 +337,5 @@ def check_weights(weights: Any, X: Array) -> Array:  # (n, p)
             f"weights has negative entries, the smallest is {least:.3g}; they must be nonnegative."
         )
     require_some_weight(weights, "weights")
-    # Products with smaller ones would vanish, and with them what the rules divide by.
+    # Products with smaller weights would vanish, and the rules would divide by zero.
     return np.where(weights < np.sqrt(np.finfo(weights.dtype).tiny), 0, weights)

@@ -22,10 +22,10 @@ from ..models.rmnmf import GroupedRobust, RobustNMF
 from .by_factors import Factorization
 from .factor import Alternated, dense
 
-#: The unit of RMNMF's samples is at least so long, compared with the longest of them.
+#: The unit of RMNMF's samples is at least this share of the longest sample.
 _SHORTEST = 1e-9
 
-#: α in that unit is at most this: nothing but the graph counts long before.
+#: The largest α in that unit. Only the graph counts already for much smaller values.
 _LARGEST_ALPHA = 1e50
 
 
@@ -48,12 +48,11 @@ class GNMF(GraphFactorization, Alternated):
     """Graph-regularised nonnegative matrix factorization (GNMF).
 
     Minimises ‖X - GFᵀ‖² + α tr(GᵀLG) over G, F ≥ 0 with columns of F of length 1, where L is the
-    Laplacian of a neighbour graph: neighbours get similar coefficients. In the result, as with all
-    methods here, it is the columns of ``G_`` that have length 1.
+    Laplacian of a neighbour graph. Neighbours get similar coefficients. In the result, the columns
+    of ``G_`` have length 1, as with all methods here.
 
-    The usual setting in comparisons is α = 100 and the best of 10 short random starts. A graph that
-    strong makes coefficients so smooth that the largest one says little:
-    ``labels="kmeans"`` is worth a try.
+    Comparisons usually set α = 100 and take the best of 10 short random starts. Such a strong graph
+    makes coefficients so smooth that the largest one says little. Try ``labels="kmeans"`` then.
 
     Parameters
     ----------
@@ -69,8 +68,8 @@ class GNMF(GraphFactorization, Alternated):
     Attributes
     ----------
     labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
-        As in :class:`WNMF`. New samples have no place in the graph: ``transform`` and ``predict``
-        find their coefficients without it.
+        As in :class:`WNMF`. New samples are not in the graph, so ``transform`` and ``predict`` find
+        their coefficients without it.
     """
 
     def _model(self, X: Matrix, unit: float) -> tuple[NMF, Matrix]:
@@ -82,14 +81,14 @@ class RMNMF(GraphFactorization):
     """Robust manifold nonnegative matrix factorization (RMNMF), for data with outliers.
 
     Minimises Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG) over G ≥ 0 with GᵀG = I and F of any sign, where L is
-    the Laplacian of a neighbour graph. X is made dense. Rows of ``G_`` have one entry that is not
-    zero. By default steps are exact and dozens suffice. The augmented Lagrangian of the paper,
-    ``solver="multiplicative"``, ends when its constraints hold to one in a million and the
-    objective stands still: after thousands of iterations with 100 samples a cluster or more. A fit
-    that is stopped earlier, with a warning, is judged by a G that may still have negative entries;
-    ``G_`` has zeros there. A start of it takes four arrays of the size of X.
+    the Laplacian of a neighbour graph. X is made dense. Rows of ``G_`` have one nonzero entry. By
+    default, steps are exact and a few dozen suffice. ``solver="multiplicative"`` is the augmented
+    Lagrangian of the paper. It ends when its constraints hold to one in a million and the objective
+    no longer changes. With 100 samples per cluster or more, this takes thousands of iterations. If
+    it is stopped earlier, with a warning, its G may still have negative entries; ``G_`` has zeros
+    there. A start needs four arrays of the size of X.
 
-    α counts in the unit of X: for samples of length about 1, values from 0.001 to 1000 are usual.
+    α depends on the unit of X. For samples of length about 1, values from 0.001 to 1000 are usual.
 
     Parameters
     ----------
@@ -101,13 +100,14 @@ class RMNMF(GraphFactorization):
         nonnegative.
     max_iter : int, default=3000
     labels, init, n_init, tol, random_state, verbose, callback, solver
-        As in :class:`WNMF`. Of ``init=(G0, F0)`` the clusters that the largest entries of G0 name
-        are used.
+        As in :class:`WNMF`. With ``init=(G0, F0)``, only the clusters are used that the largest
+        entries of G0 name.
 
     Attributes
     ----------
     labels_, G_, components_, objective_, reconstruction_err_, n_iter_, history_, verdict_
-        As in :class:`WNMF`. Changes are those of a problem whose samples have about length 1.
+        As in :class:`WNMF`. The changes in ``history_`` are those of samples scaled to a length of
+        about 1.
     """
 
     signed = True
@@ -121,17 +121,17 @@ class RMNMF(GraphFactorization):
     max_iter: int = 3000
 
     def _unit_of(self, X: Matrix) -> float:
-        """The power of two next to the median length of samples: 1/μ, at first 1, cuts errors.
+        """The power of two next to the median length of samples, because 1/μ begins at 1.
 
-        Outliers do not rule the median; samples of zeros do not count. Powers of two leave all
-        digits of X as they are.
+        The median is not sensitive to outliers. Samples of zeros do not count. Powers of two leave
+        all digits of X as they are.
         """
         unit = super()._unit_of(X)
         lengths = np.sqrt(Data(in_units(X, unit)).row_square_sums.astype(np.float64))
         # Not so short that the longest would overflow in this unit.
         typical = max(np.median(lengths[lengths > 0]), _SHORTEST * lengths.max())
-        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit; and a number
-        # that the type of X has.
+        # Rounded, so that rows of length 1 have the unit 1 whatever their last digit, and to a
+        # number that the type of X can hold.
         limits = np.finfo(X.dtype)
         least, most = float(limits.smallest_subnormal), 2.0 ** (limits.maxexp - 1)
         return min(max(unit * float(2.0 ** np.round(np.log2(typical))), least), most)
@@ -146,7 +146,7 @@ class RMNMF(GraphFactorization):
             basis, R = np.linalg.qr(X.T)
             samples = np.ascontiguousarray(R.T)
         alpha = min(float(self.graph_weight) / unit, _LARGEST_ALPHA)
-        # Outliers rule k-means, and it would start from them: there they are as long as others.
+        # k-means is sensitive to outliers and would start from them, so all get the same length.
         lengths = np.sqrt(Data(X).row_square_sums)[:, None]
         rules = RobustNMF if self.solver == "multiplicative" else GroupedRobust
         return rules(Data(samples), graph, alpha, basis), X / np.maximum(lengths, 1)

@@ -23,7 +23,7 @@ class Habits:
 
     @abstractmethod
     def _scores(self, X: Any, method: str) -> Array:  # (m, k)
-        """The scores of new samples, for a method by this name."""
+        """The scores of new samples; ``method`` is named in errors."""
 
     @abstractmethod
     def _on_host(self, X: Any) -> Matrix:
@@ -32,18 +32,18 @@ class Habits:
     def memberships(self, X: Any, *, top: int | None = None) -> Any:
         """How much each sample belongs to each cluster: the shares of its ``scores``.
 
-        Rows sum to 1, and the largest entry of a row is that of the cluster from ``predict``. The
-        shares put samples in an order; they are not calibrated probabilities. How far apart they
-        are depends on the method: with the default kernel most rows have one entry near 1, while
-        with a linear kernel all entries of a row are nearly the same. An outlier, for which
-        ``predict`` says -1, has the shares of the clusters that it is nearest to.
+        Rows sum to 1. The largest entry of a row is that of the cluster from ``predict``. Use the
+        shares to compare samples; they are not calibrated probabilities. How much they differ
+        depends on the method: with the default kernel most rows have one entry near 1, while with a
+        linear kernel all entries of a row are nearly the same. An outlier, for which ``predict``
+        returns -1, has the shares of the clusters that are nearest to it.
 
         Parameters
         ----------
         X : as for ``predict``
         top : int or None, default=None
-            Keep the largest ``top`` entries of each row, as a sparse matrix. They stay as they are,
-            so that rows sum to 1 minus what was left out.
+            Return only the largest ``top`` entries of each row, as a sparse matrix. They are not
+            scaled again, so rows sum to less than 1.
 
         Returns
         -------
@@ -53,10 +53,11 @@ class Habits:
 
     @property
     def predict_proba(self) -> Callable[..., Any]:
-        """The same as ``memberships``, by the name that scikit-learn has for it.
+        """The same as ``memberships``, under the name that scikit-learn uses.
 
-        Not there after a fit on a sparse matrix: scikit-learn takes an estimator that has it, and
-        accepts sparse samples, for a classifier. ``memberships`` is always there.
+        It does not exist after a fit on a sparse matrix, because scikit-learn takes an estimator
+        with this method that accepts sparse samples for a classifier. ``memberships`` always
+        exists.
         """
         if getattr(self, "_fitted_on_sparse", False):
             raise AttributeError(
@@ -75,24 +76,25 @@ class Habits:
         scores = self._scores(X, method)
         xp = namespace(scores)
         labels = xp.argmax(scores, axis=1)
-        # By the largest first: the sum of scores that are huge or tiny would not be a number.
+        # Divided by the largest first: a sum of huge or tiny scores would not be a number.
         rows = cast(scores, widest(scores))
         most = xp.max(rows, axis=1)[:, None]
         rows = xp.where(most > 0, rows / xp.where(most > 0, most, 1), 1)
         shares = cast(rows / xp.sum(rows, axis=1)[:, None], scores.dtype)
-        shares = led_by(shares, labels)  # rounding makes ties of scores that nearly are
+        shares = led_by(shares, labels)  # rounding can turn a narrow lead into a tie
         return shares if top is None else _largest(to_host(shares), top)
 
     def score(self, X: Any, y: Any = None) -> float:
         """How clearly the samples X fall into the clusters that are predicted for them.
 
-        Higher is better: ``walk_score(X, predict(X))``, see :func:`klsnmf.walk_score`. No label is
-        used, and no parameter of the fit. So for the same X the score can be compared between
-        numbers of clusters, kernels and methods, and ``GridSearchCV`` without a scorer chooses by
-        it. Scores of different X cannot be compared, those of one X in two scalings included.
+        Higher is better. The score is ``walk_score(X, predict(X))``, see
+        :func:`klsnmf.walk_score`. It uses no true labels and no parameter of the fit. So for the
+        same X you can compare numbers of clusters, kernels and methods by it, and ``GridSearchCV``
+        without a scorer does so. Scores of different X cannot be compared, nor those of the same X
+        in two scalings.
 
-        With ``kernel="precomputed"`` samples are neighbours if their rows of the kernel are alike.
-        With ``outliers="label"`` outliers count where they are nearest.
+        With ``kernel="precomputed"``, samples are neighbours if their rows of the kernel are alike.
+        With ``outliers="label"``, outliers count in the cluster that is nearest.
 
         Parameters
         ----------
@@ -108,7 +110,7 @@ class Habits:
 
     @property
     def inertia_(self) -> float:
-        """``objective_`` by the name that KMeans has for it."""
+        """``objective_``, under the name that KMeans uses."""
         return self.objective_
 
 

@@ -1,4 +1,4 @@
-"""The methods of the family that know samples by their kernel: CNMF, KNMF and kernel k-means."""
+"""The methods of the family that use a kernel: CNMF, KNMF and kernel k-means."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KernelFactorization(KernelClusterer):
     }
 
     def _problem_of(self, kernel: KernelSettings) -> Setup:
-        """G free, no local term: by the solver, from starts that compete."""
+        """With G free and no local term: the solver, from starts that compete."""
         if self.solver == "multiplicative":
             return Setup(kernel, run=raced)
         steps = Phase("steps", lambda K, lam: Extrapolated(ConvexNMF(K)))
@@ -61,21 +61,20 @@ class KernelFactorization(KernelClusterer):
 class CNMF(KernelFactorization):
     """Convex nonnegative matrix factorization (CNMF), for data of any sign.
 
-    Minimises ½ ‖X - GWᵀX‖² over W, G ≥ 0, in the manner of Ding, Li and Jordan: prototypes are
-    nonnegative combinations of samples. It is :class:`LSNMF` with ``orthogonal=False`` and
-    ``lam=0``, which takes the multiplicative steps. X that is sparse, or nonnegative with fewer
-    features than half the samples, is only multiplied with: the kernel matrix is not formed. Where
-    X is sparse and signed, its positive and negative entries are told apart instead of those of the
-    kernel.
+    Minimises ½ ‖X - GWᵀX‖² over W, G ≥ 0, as Ding, Li and Jordan do: prototypes are nonnegative
+    combinations of samples. It is the same problem as :class:`LSNMF` with ``orthogonal=False`` and
+    ``lam=0``, which takes multiplicative steps. The kernel matrix is not formed if X is sparse, or
+    if X is nonnegative with fewer features than half the samples. If X is sparse and has both
+    signs, the positive and negative entries of X are separated instead of those of the kernel.
 
-    The usual setting in comparisons is a random start and 1000 iterations, ``init="random"``; it
-    stays on a plateau more often than not.
+    Comparisons usually set ``init="random"`` and 1000 iterations. This start mostly stays on a
+    plateau.
 
     Parameters
     ----------
     n_clusters : int, default=8
     row_norm : "l2", None or "auto", default="auto"
-        Scale the samples to length 1 first, or leave them; "auto" as in :class:`KLSNMF`.
+        Whether to scale the samples to length 1 first. "auto" is as in :class:`KLSNMF`.
     labels : {"argmax", "kmeans"}, default="argmax"
         How clusters are read from ``G_``: the largest entry of a row, or k-means on its rows
         scaled to length 1.
@@ -90,8 +89,8 @@ class CNMF(KernelFactorization):
     callback : callable or None, default=None
         As in :class:`KLSNMF`.
     solver : {"auto", "multiplicative"}, default="auto"
-        Bounded steps in W and sweeps in G that look ahead, or the rules of Ding, Li and Jordan.
-        With "auto" a fit has converged as one of :class:`WNMF` has.
+        "auto" takes bounded steps in W and sweeps in G that look ahead; "multiplicative" uses the
+        rules of Ding, Li and Jordan. ``tol`` of "auto" is that of :class:`WNMF`.
 
     Attributes
     ----------
@@ -125,8 +124,8 @@ class KNMF(KernelFactorization):
     Minimises ½ tr(K - 2KWGᵀ + GWᵀKWGᵀ) over W, G ≥ 0: :class:`CNMF` in the space of a kernel. It is
     :class:`KLSNMF` without the local term and without orthogonality.
 
-    The usual setting in comparisons is ``kernel="rbf"``, a random start and 1000 iterations. The
-    defaults are those of :class:`KLSNMF`, so that the two differ by their problem alone.
+    Comparisons usually set ``kernel="rbf"``, a random start and 1000 iterations. The defaults here
+    are those of :class:`KLSNMF`, so that the two differ only in the problem that they solve.
 
     Parameters
     ----------
@@ -170,10 +169,10 @@ class KNMF(KernelFactorization):
 class KernelKMeans(KernelClusterer):
     """k-means in the space of a kernel.
 
-    The algorithm of Lloyd with a kernel matrix in place of samples: each sample goes to the nearest
-    mean, then the means move. ``objective_`` is half the sum of squared distances to the means.
-    With a kernel that is not positive semidefinite, such as the self-tuning one without diffusion,
-    it may go back and forth between partitions until ``max_iter``.
+    This is Lloyd's algorithm with a kernel matrix in place of samples: each sample goes to the
+    nearest mean, then the means move. ``objective_`` is half the sum of squared distances to the
+    means. If the kernel is not positive semidefinite, such as the self-tuning kernel without
+    diffusion, the fit may alternate between partitions until ``max_iter``.
 
     Parameters
     ----------
@@ -188,7 +187,7 @@ class KernelKMeans(KernelClusterer):
     Attributes
     ----------
     labels_, W_, G_, components_, objective_, n_iter_, history_, verdict_, radius_, diffusion_
-        As in :class:`KLSNMF`. Rows of ``G_`` have one entry that is not zero.
+        As in :class:`KLSNMF`. Rows of ``G_`` have one nonzero entry.
     """
 
     n_clusters: int = 8

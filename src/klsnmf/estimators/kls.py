@@ -306,7 +306,7 @@ class LSNMF(KernelClusterer):
 
     @property
     def _bound_by_features(self) -> bool:  # type: ignore[override]
-        """Where both factors are free the problem is that of CNMF."""
+        """If both factors are free, the problem is that of CNMF."""
         return not self.orthogonal
 
     def _setup(self) -> Setup:
@@ -385,7 +385,7 @@ def levels(X: Any, **params: Any) -> Profile:
     :class:`klsnmf.kernels.levels.Profile`
     """
     with warnings.catch_warnings():
-        # What is not clear is what one asks for here.
+        # Who calls this asks for several numbers, so no warning is needed.
         warnings.filterwarnings("ignore", category=FitWarning)
         profile = KLSNMF("auto", **params).fit(X).levels_
         found = tuple(

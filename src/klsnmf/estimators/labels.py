@@ -1,14 +1,14 @@
 """From scores to labels and strengths.
 
-A score says how well a cluster suits a sample: the largest names the sample's cluster. How clearly
-it does is the sample's *strength*, 1 - second/first, between 0, a tie, and 1, no doubt. What scores
-are depends on the method:
+A score says how well a cluster suits a sample; the largest score names the sample's cluster. The
+*strength* of the sample is 1 - second/first: 0 is a tie, 1 leaves no doubt. What the scores are
+depends on the method:
 
 - KLS-NMF, LS-NMF, GLS-NMF, RMNMF: what is gained by putting the sample into the cluster, b_k/√C_kk;
 - WNMF, ONMF, Semi-NMF, GNMF, CNMF, KNMF: the coefficients, a row of G;
 - kernel k-means, k-means, and ``labels="kmeans"``: one over the distance to the mean.
 
-So strengths of different kinds are not comparable.
+So the strengths of different methods cannot be compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..core.arrays import cast, namespace, tiny, widest
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels
 
-#: The least by which one score leads, in units of rounding.
+#: The smallest lead of one score over another, in units of rounding.
 _HAIR = 2
 
 #: Runs of k-means on the coefficients; the best is kept.
@@ -33,10 +33,10 @@ _RUNS = 10
 
 
 def led_by(scores: Array, labels: Labels) -> Array:  # (m, k), (m,) -> (m, k)
-    """Scores ≥ 0 in which the label has the largest, if need be by a tiny amount.
+    """Scores ≥ 0 in which the label has the largest score, if need be by a tiny amount.
 
-    A rule that does not follow the largest score decides for samples that no cluster suits, and
-    where rounding does: there is no strength in that.
+    Some labels do not follow the largest score: those of samples that no cluster suits, and those
+    that rounding decides. Such samples get a strength of about 0.
     """
     xp = namespace(scores)
     astray = xp.argmax(scores, axis=1) != labels
@@ -49,7 +49,7 @@ def led_by(scores: Array, labels: Labels) -> Array:  # (m, k), (m,) -> (m, k)
 
 
 def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
-    """1 - second/first; 0 where the own score is not positive, 1 if there is no other cluster."""
+    """1 - second/first; 0 if the own score is not positive, 1 if there is only one cluster."""
     xp = namespace(scores)
     rounding = 2 * _HAIR * xp.finfo(scores.dtype).eps
     scores = plus(cast(scores, widest(scores)))
@@ -57,7 +57,7 @@ def strength(scores: Array, labels: Labels) -> Array:  # (n, k), (n,) -> (n,)
     if scores.shape[1] == 1:
         return xp.ones_like(own)
     second = xp.max(scores - one_a_row(scores, labels, own), axis=1)
-    # A second that is larger is of a sample whose label another rule decided: a tie, at most.
+    # If another score is larger, another rule decided the label: this counts as a tie.
     found = 1 - xp.minimum(second, own) / xp.where(own > 0, own, 1)
     return xp.where((own > 0) & (found > rounding), found, 0)
 
@@ -95,7 +95,7 @@ class Largest:
 
 @dataclass(frozen=True)
 class Grouped:
-    """labels="kmeans": the nearest mean of the rows of G, rows at length 1.
+    """labels="kmeans": the nearest mean of the rows of G, with rows scaled to length 1.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ Reading = Largest | Grouped
 
 
 def lost_with_most(labels: Labels, G: Array) -> Labels:  # (n,), (n, k) -> (n,)
-    """The labels, but samples whose coefficients are all zero go where most others are."""
+    """The labels, but samples whose coefficients are all zero go to the largest cluster."""
     known = G.any(axis=1)
     most = np.argmax(np.bincount(labels[known])) if known.any() else 0
     return np.where(known, labels, most)
@@ -144,7 +144,7 @@ def read_labels(
 
 
 def _grouped(G: Array, known: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
-    """k-means on the known rows: those of zeros would be a cluster of their own."""
+    """k-means on the rows that are not zero: the others would become a cluster of their own."""
     rows, k = normalize(G[known]), G.shape[1]
     means = kmeans(rows, min(k, len(rows)), draw_seed(rng), n_init=_RUNS)
     number = np.zeros(len(means.cluster_centers_), dtype=np.intp)

@@ -1,7 +1,8 @@
-"""What a fit tells its user, as records: numbers for programs, and the same in words for people.
+"""What a fit tells its user, as records: numbers for programs, and sentences for people.
 
-A record is a sentence in the words of Python, and ``in_command`` the same in those of the command
-line. Nothing else in the package makes sentences about a fit, and nothing reads them.
+``str`` of a record is a sentence that names Python's parameters. ``in_command`` is the same
+sentence with options of the command. Sentences about a fit are made only here, and no program
+reads them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..core.words import plural
 from ..kernels.count import Evidence
 from ..solve.solution import Doubts, Solution, Status, Trouble
 
-#: Doubts of a kind that are told in words; all of them are in the data.
+#: At most this many doubts of a kind are told in words. The data hold all of them.
 _NAMED = 3
 
 
@@ -33,6 +34,10 @@ class Note(Protocol):
     def in_command(self) -> str:
         """The note in the words of the command line."""
 
+    def __repr__(self) -> str:
+        """The sentence, so that people can read ``notes_``; the fields hold the data."""
+        return f"{type(self).__name__}: {self}"
+
 
 class FitWarning(ConvergenceWarning):
     """A note on a fit, as a warning."""
@@ -42,8 +47,8 @@ class FitWarning(ConvergenceWarning):
         self.note = note
 
 
-@dataclass(frozen=True)
-class NotConverged:
+@dataclass(frozen=True, repr=False)
+class NotConverged(Note):
     """There were too few iterations."""
 
     warns: ClassVar[bool] = True
@@ -65,15 +70,15 @@ class NotConverged:
         )
 
 
-@dataclass(frozen=True)
-class Collapsed:
+@dataclass(frozen=True, repr=False)
+class Collapsed(Note):
     """Clusters were lost to a weight that is too large.
 
     Attributes
     ----------
     parameter, value : the weight
     trouble, share : what went wrong, and the share of samples that fit no cluster
-    safe : a smaller value that was seen to do; 0 if none was
+    safe : a smaller value that was seen to work; 0 if there was none
     """
 
     warns: ClassVar[bool] = True
@@ -86,7 +91,7 @@ class Collapsed:
 
     @property
     def advised(self) -> float:
-        """Half of what was seen to do: at the edge a smaller λ can do worse than a larger one."""
+        """Half of the safe value: near the limit, a smaller λ can do worse than a larger one."""
         return float(f"{0.5 * self.safe:.3g}")
 
     def __str__(self) -> str:
@@ -106,14 +111,14 @@ class Collapsed:
         return str(self)
 
 
-@dataclass(frozen=True)
-class FewerClusters:
+@dataclass(frozen=True, repr=False)
+class FewerClusters(Note):
     """Some clusters have no samples.
 
     Attributes
     ----------
     found, asked : numbers of clusters
-    told_by : what tells clusters apart, and could be changed: "kernel", "argmax", or nothing
+    told_by : what could be changed to tell clusters apart: "kernel", "argmax", or nothing
     """
 
     warns: ClassVar[bool] = True
@@ -137,9 +142,9 @@ class FewerClusters:
         return f"Only {self.found} of {self.asked} clusters have samples. Ask for fewer with -k."
 
 
-@dataclass(frozen=True)
-class MoreThanFeatures:
-    """More components than features: they are not unique, and chance has a part in the clusters."""
+@dataclass(frozen=True, repr=False)
+class MoreThanFeatures(Note):
+    """More components than features, so that they are not unique and depend on chance."""
 
     warns: ClassVar[bool] = True
 
@@ -157,12 +162,12 @@ class MoreThanFeatures:
         return (
             f"{asked}{self.n_clusters} is more than the {plural(self.n_features, 'feature')} of X, "
             "so the components are not unique and the clusters depend on the start: "
-            f"{remedy}, or use KLSNMF, whose clusters may be more than the features."
+            f"{remedy}, or use KLSNMF, which can find more clusters than features."
         )
 
 
-@dataclass(frozen=True)
-class NotClear:
+@dataclass(frozen=True, repr=False)
+class NotClear(Note):
     """The number of clusters was chosen, but the choice is not clear.
 
     Attributes
@@ -178,7 +183,7 @@ class NotClear:
 
     @classmethod
     def of(cls, evidence: Evidence) -> NotClear:
-        return cls(evidence.best, evidence.verdict)
+        return cls(evidence.levels, evidence.verdict)
 
     def __str__(self) -> str:
         return f"{self.verdict} See n_clusters_evidence_ and levels_."
@@ -188,8 +193,8 @@ class NotClear:
         return f"{self.verdict} Give another number with -k NUMBER."
 
 
-@dataclass(frozen=True)
-class OfAPart:
+@dataclass(frozen=True, repr=False)
+class OfAPart(Note):
     """A part of the samples was fitted, and the others were placed as new samples are."""
 
     warns: ClassVar[bool] = False
@@ -208,8 +213,8 @@ class OfAPart:
         )
 
 
-@dataclass(frozen=True)
-class InDoubt:
+@dataclass(frozen=True, repr=False)
+class InDoubt(Note):
     """Doubtful clusters.
 
     Attributes
@@ -233,9 +238,9 @@ class InDoubt:
 
     @property
     def reasons(self) -> list[tuple[tuple[int, ...], str]]:
-        """Clusters, those to join first, and why they are doubtful, as a sentence.
+        """The clusters of each doubt, those to join first, and the reason as a sentence.
 
-        The swap first, which is nearly certain; then the clearest doubts of each kind.
+        Swaps come first, because they are nearly certain; then the clearest doubts of each kind.
         """
         one, two, loose = list(self.doubts.one), list(self.doubts.two), self.doubts.loose
         swaps = []
@@ -253,17 +258,25 @@ class InDoubt:
         said += [
             (
                 (a, b),
-                f"Clusters {a} and {b} may be one: {crossed:.0%} of walks from neighbour to "
-                "neighbour cross the border between them.",
+                f"Clusters {a} and {b} may be one: {crossed:.0%} of the walks from neighbour to "
+                "neighbour that begin in one of them end in the other.",
             )
             for a, b, crossed in one[:_NAMED]
         ]
         said += [
-            ((c,), f"Cluster {c} may be two: {crossed:.0%} of walks cross a border inside it.")
+            (
+                (c,),
+                f"Cluster {c} may be two: only {crossed:.0%} of the walks that begin in one part "
+                "of it end in the other.",
+            )
             for c, crossed in two[:_NAMED]
         ]
         said += [
-            ((c,), f"Cluster {c} is loose: {1 - stays:.0%} of walks leave it for several others.")
+            (
+                (c,),
+                f"Cluster {c} is loose: {1 - stays:.0%} of the walks that begin in it end in other "
+                "clusters.",
+            )
             for c, stays in loose[:_NAMED]
         ]
         return said
@@ -287,7 +300,7 @@ def what_went_wrong(trouble: Trouble, share: float) -> str:
 
 
 def answer_of(labels: Labels, verdict: str, notes: Sequence[Note]) -> str:  # (n,)
-    """What a fit found, in a line."""
+    """What a fit found, in one line."""
     labels = to_host(labels)
     sizes = np.bincount(labels[labels >= 0])
     sizes, alone = sizes[sizes > 0], int((labels < 0).sum())

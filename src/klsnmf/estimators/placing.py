@@ -1,4 +1,4 @@
-"""New samples, for methods that know samples by their similarity to those of the fit."""
+"""New samples, for methods that compare them with the samples of the fit by a similarity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .labels import led_by, strength
 
 
 class Placing(Clusterer):
-    """Puts new samples into clusters that are known by W and the similarity to samples."""
+    """Puts new samples into clusters, by W and their similarity to the samples of the fit."""
 
     W_: Array
     row_norm_: str | None
@@ -60,11 +60,11 @@ class Placing(Clusterer):
     def transform(self, X: Any) -> Array:
         """Rows of G for new samples: how much of each prototype they are made of.
 
-        After the solvers "exact" and "auto" a row has one nonzero entry, and the samples of the
-        fit get ``G_`` again, up to rounding and what the eigenvectors leave out where
-        diffusion goes along them. After the others, and where G is free, it is the nonnegative
-        combination of prototypes that fits the sample best; ``G_`` tends to that as the fit
-        converges, up to the pull of orthogonality.
+        With the solvers "exact" and "auto" a row has one nonzero entry. The samples of the fit get
+        their rows of ``G_`` again, up to rounding and what the leading eigenvectors leave out. With
+        other solvers, or if G is free, a row is the nonnegative combination of prototypes that fits
+        the sample best. ``G_`` approaches this as the fit converges, except for the effect of
+        orthogonality.
 
         Parameters
         ----------
@@ -90,16 +90,16 @@ class Placing(Clusterer):
 
     @property
     def cluster_centers_(self) -> Array:  # (k, p)
-        """``components_`` by the name that KMeans has for it: weighted means of samples.
+        """``components_``, under the name that KMeans uses: weighted means of samples.
 
-        ``predict`` goes by the kernel, not by the nearest of them.
+        ``predict`` uses the kernel, not the nearest of these centers.
         """
         return self.components_
 
     def similarity(self, i: int) -> Array:
-        """Row i of the learned similarity W Gᵀ: how much sample i speaks for every sample.
+        """Row i of the learned similarity W Gᵀ: how strongly sample i represents every sample.
 
-        The matrix, of shape (n_samples, n_samples), is never formed.
+        The whole matrix, of shape (n_samples, n_samples), is never formed.
         """
         check_is_fitted(self)
         i = operator.index(i)
@@ -117,7 +117,7 @@ def placed(
     among: Array,
     fitted: Labels,
 ) -> Labels:  # (m,)
-    """The labels, but strange samples get that of the nearest among some samples of the fit."""
+    """The labels; strange samples get the label of the nearest among some samples of the fit."""
     who, some = np.flatnonzero(strange), np.flatnonzero(among)
     if not who.size or not some.size:
         return labels

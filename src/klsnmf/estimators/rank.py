@@ -1,4 +1,4 @@
-"""How many components data have: by entries that are hidden from the fit."""
+"""How many components data have, found with entries that are hidden from the fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.work import steps
 from .factor import WNMF
 from .validate import as_numbers
 
-#: The share of the known entries that is hidden, and how often others are.
+#: The share of the known entries that is hidden, and how many times this is repeated.
 HIDDEN = 0.1
 REPEATS = 3
 
@@ -46,14 +46,14 @@ class RankEvidence:
 
 
 def rank_evidence(X: Any, ranks: Iterable[int], **params: Any) -> RankEvidence:
-    """How well :class:`WNMF` of each rank foretells entries of X that it has not seen.
+    """How well :class:`WNMF` of each rank predicts entries of X that it has not seen.
 
-    A tenth of the known entries is hidden at random, three times over. Too few components foretell
-    badly because they are too few, too many because they follow the noise.
+    A tenth of the known entries is hidden at random, and this is done three times. With too few
+    components the prediction misses structure; with too many it follows the noise.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features), nonnegative; NaN where it is not known
+    X : array-like of shape (n_samples, n_features), nonnegative; NaN for unknown entries
     ranks : iterable of int
         The numbers of components to try, such as ``range(2, 15)``.
     **params : further parameters of :class:`WNMF`

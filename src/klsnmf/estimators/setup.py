@@ -1,4 +1,4 @@
-"""What a method that knows samples by their similarity makes of its parameters, and of samples."""
+"""How kernel methods read their parameters and samples."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..solve.solution import Solution
 
 @dataclass(frozen=True)
 class Setup:
-    """What a method makes of its parameters: its kernel, its problem, and who solves it.
+    """What the parameters of a method mean: its kernel, its problem, and how it is solved.
 
-    As the parameters of :class:`KLSNMF` that have the same names. ``phases`` stand in for those of
-    the solver where a method has its own, and ``run`` for the loop.
+    Fields are like the parameters of :class:`KLSNMF` with the same names. If a method has its own
+    phases or its own loop, these are in ``phases`` and ``run``.
     """
 
     kernel: KernelSettings
@@ -37,7 +37,7 @@ class Setup:
 
     @classmethod
     def of(cls, estimator: Any, kernel: KernelSettings, *, orthogonal: bool) -> Setup:
-        """That of an estimator with all these parameters."""
+        """The setup of an estimator with all these parameters."""
         given = (
             *("lam", "solver", "graph_weight", "graph_neighbors", "regroup"),
             *("engine", "checkpoint"),
@@ -55,7 +55,7 @@ class Setup:
 
     @property
     def screens(self) -> bool:
-        """Whether good starts can be told early: only by fits that end exactly."""
+        """Whether good starts can be recognised early, which needs fits that end exactly."""
         return self.solver in ("auto", "exact") and self.orthogonal and not self.graph_weight
 
 
@@ -68,4 +68,4 @@ class Samples:
     row_norm: str | None
     unit: float
     settings: KernelSettings  # with the workers that have the samples too
-    names: dict[str, Any]  # what scikit-learn notes of X
+    names: dict[str, Any]  # what scikit-learn notes about X

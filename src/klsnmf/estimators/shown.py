@@ -16,7 +16,7 @@ from .notes import Note, answer_of
 
 
 class Shown:
-    """Ways to look at a fit; scikit-learn's diagram stays, below the answer in a line."""
+    """Ways to look at a fit. In a notebook, the answer stands above scikit-learn's diagram."""
 
     labels_: Labels
     strengths_: Array
@@ -35,7 +35,7 @@ class Shown:
         Parameters
         ----------
         X : the samples of the fit, as they were given to ``fit``
-            Names of columns, and of the rows of a pandas.DataFrame, are those of the report.
+            The report uses the names of columns, and of the rows of a pandas.DataFrame.
         name : str, default="samples"
             What you call the data.
         **about : further parts of :class:`klsnmf.report.Run`
@@ -44,10 +44,10 @@ class Shown:
         Returns
         -------
         page : :class:`klsnmf.report.Page`
-            Shown where it is the last value of a cell; ``page.save("report.html")`` writes it.
+            A notebook shows it as the last value of a cell; ``page.save("report.html")`` writes it.
         """
         check_is_fitted(self)
-        index = getattr(X, "index", None)  # of a data frame, but not a list's method of this name
+        index = getattr(X, "index", None)  # of a data frame; a list has a method of this name
         known = {
             "features": getattr(self, "feature_names_in_", None),
             "ids": None if index is None or callable(index) else [str(one) for one in index],
@@ -77,7 +77,7 @@ class Shown:
 
     @abstractmethod
     def _kept(self) -> Matrix | None:
-        """What the fit keeps of its samples, if it does."""
+        """The samples that the fit keeps, if it keeps any."""
 
     def _repr_html_inner(self) -> str:
         return self._answer_in_html() + super()._repr_html_inner()  # type: ignore[misc]
@@ -113,8 +113,8 @@ class Plot:
         Parameters
         ----------
         X : the samples of the fit, or None
-            None takes what the fit keeps: the samples, as the kernel saw them, or for methods that
-            factorize the samples themselves their coefficients. A fit with ``kernel="precomputed"``
+            None takes what the fit keeps: the samples as the kernel saw them, or the coefficients
+            for methods that factorize the samples themselves. A fit with ``kernel="precomputed"``
             keeps neither.
         ax : axes of matplotlib, or None for new ones
         """

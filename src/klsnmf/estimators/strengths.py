@@ -1,7 +1,7 @@
-"""Strengths of any fitted clusterer, those of scikit-learn included; on the host.
+"""Strengths of samples for any fitted clusterer, including those of scikit-learn, on the host.
 
-An estimator with ``scores`` has them (see ``labels``). Others are read by what they offer:
-distances to means, or else the share of the 10 nearest neighbours that have the same label.
+If an estimator has ``scores``, strengths come from them (see ``labels``). Otherwise they come from
+distances to means, or from the share of the 10 nearest neighbours that have the same label.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..core.arrays import host_copy, slices, to_host
 from ..core.sketch import MANY
 from ..core.types import Array, Labels, Matrix
 from ..core.work import tell
+from ..kernels.unlike import unlike
 from .labels import strength
 
 #: How many neighbours have a vote.
@@ -36,12 +37,12 @@ def strengths(estimator: Any, X: Matrix) -> Array:  # (n, p) -> (n,)
 
 
 def by_votes(estimator: Any) -> bool:
-    """Whether strengths are votes of neighbours, for want of anything in the estimator."""
+    """Whether strengths are votes of neighbours, because the estimator offers nothing better."""
     return not hasattr(estimator, "scores") and not hasattr(estimator, "cluster_centers_")
 
 
 def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,), (m,)
-    """The clusters of new samples, and the strength of each in its own."""
+    """The clusters of new samples, and the strength of each sample in its cluster."""
     if not hasattr(estimator, "predict"):
         raise ValueError(
             f"{type(estimator).__name__} cannot place new samples. Cluster with another method, "
@@ -50,6 +51,16 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
     scores = _scores(host_copy(estimator), to_host(X))
     labels = np.argmax(scores, axis=1)
     return labels, strength(scores, labels)
+
+
+def strangers(estimator: Any, X: Matrix) -> Array:  # (m, p) -> (m,)
+    """Which new samples are unlike all samples of the fit, if the estimator keeps these."""
+    kernel = getattr(estimator, "_similarity", None)
+    known = None if kernel is None else kernel.samples
+    if known is None:
+        return np.zeros(X.shape[0], bool)
+    host = host_copy(estimator)
+    return unlike(to_host(known), host._samples_as_seen(to_host(X)))
 
 
 def _scores(estimator: Any, X: Matrix) -> Array:  # (m, k)

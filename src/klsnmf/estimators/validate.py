@@ -1,4 +1,4 @@
-"""What comes from outside is checked here, with a remedy in each error."""
+"""Parameters and samples are checked here. Each error names a remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..grams.base import Gram
 from ..kernels.functions import KERNELS
 from ..kernels.workers import DaskClient
 
-#: What parameters may be, by name; each method has some of them.
+#: What each parameter may be, by name. A method has some of them.
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -37,7 +37,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "diffusion": [
         Interval(Integral, 0, None, closed="left"),
         StrOptions({"auto", "unweighted"}),
-        Hidden(StrOptions(set(RENAMED["diffusion"]))),  # messages name the spelling of today only
+        Hidden(StrOptions(set(RENAMED["diffusion"]))),  # messages name only the current spelling
     ],
     "sizes": [StrOptions({"auto", "even", "free"})],
     "outliers": [StrOptions({"cluster", "label"})],
@@ -63,14 +63,14 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-#: What scikit-learn calls by another name.
+#: Parameters that have another name in scikit-learn.
 _ELSEWHERE = {"affinity": "kernel", "gamma": "radius", "n_components": "n_clusters"}
 
 
 def require_parameters(kind: Any, names: Iterable[str]) -> None:
     """Refuse the name of a parameter that a class does not have."""
     accepted = inspect.signature(kind.__init__).parameters.values()
-    if any(each.kind is each.VAR_KEYWORD for each in accepted):  # a subclass has its own way
+    if any(each.kind is each.VAR_KEYWORD for each in accepted):  # a subclass may handle this itself
         return
     known = kind._get_param_names()
     for name in sorted(set(names) - set(known)):
@@ -84,7 +84,7 @@ def require_parameters(kind: Any, names: Iterable[str]) -> None:
 
 
 def fit_method(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``fit`` whose parameters scikit-learn checks, and that names its class in errors."""
+    """A ``fit`` whose parameters scikit-learn checks, with the name of the class in errors."""
     known = inspect.signature(method).parameters
     checked = _fit_context(prefer_skip_nested_validation=True)(method)
 
@@ -104,7 +104,7 @@ def fit_method(method: Callable[..., Any]) -> Callable[..., Any]:
 def as_numbers(
     estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False, precomputed: bool = False
 ) -> Matrix:
-    """X as scikit-learn checks it, in its own precision; with gaps, NaN may be in it."""
+    """X after the checks of scikit-learn, in its own precision; with ``gaps`` it may hold NaN."""
     if estimator._on_devices and not arrays.follows_lists(X):
         return arrays.as_numbers(estimator, X, reset=reset)
 
@@ -119,7 +119,7 @@ def as_numbers(
     except ValueError as error:
         try:
             checked(copy(estimator), "allow-nan")
-        except ValueError:  # gaps are not all that is wrong with X
+        except ValueError:  # X has other faults than gaps
             raise error from None
         remedy = (
             "compute them from samples without gaps, or leave those samples out."
@@ -138,7 +138,7 @@ def has_gaps(X: Matrix) -> bool:
 
 
 def noted_names(estimator: Any) -> dict[str, Any]:
-    """What scikit-learn noted of the features of X."""
+    """What scikit-learn noted about the features of X."""
     return {name: value for name, value in vars(estimator).items() if name.endswith("_in_")}
 
 

@@ -28,7 +28,7 @@ _NOT_PRINTED = "not in the paper"
 def page(
     found: Found, rows: Rows, points: Sequence[convergence.Point], costs: Sequence[cost.Cost]
 ) -> str:
-    """All claims that something has been run for, each with what the paper and ours say of it."""
+    """All claims for which there are rows, each with the numbers of the paper and ours."""
     common = {name: _common(results) for name, results in found.items()}
     ours = {name: results for name, results in common.items() if results.get(OURS)}
     against = {name: results for name, results in ours.items() if _rivals(results)}
@@ -55,7 +55,7 @@ def page(
 
 
 def _common(results: Results) -> Results:
-    """The same with those N only that have been run for all columns that have been run."""
+    """The same, only for the N that all columns have."""
     run = [set(column) for column in results.values() if column]
     sizes = set.intersection(*run) if run else set()
     return {

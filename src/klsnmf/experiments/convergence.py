@@ -35,13 +35,13 @@ ITERATIONS = 500
 _SHOWN = ("objective", "change_W", "change_G")
 SHOWN = np.unique(np.r_[1:101, np.geomspace(100, ITERATIONS, 60).astype(int)])
 
-#: What changes by less than this share of its scale changes by rounding only.
+#: A change below this share of the scale is only rounding.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Point:
-    """One iteration of a fit, and what is known of the whole fit.
+    """One iteration of a fit, and facts about the whole fit.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Point:
 
 
 def protocol_of(name: str, data_home: str | None) -> str:
-    """The fingerprint of all that the rows of a set depend on."""
+    """The fingerprint of everything that the rows of a set depend on."""
     data_hash, _ = identity(name, data_home)
     told = [SIZES[name], SUBSETS, LAM, RADIUS, ITERATIONS, *SOLVERS, KERNEL]
     return fingerprint(convergence=name, data=data_hash, told=told)
@@ -117,18 +117,18 @@ def rate(change: Array) -> float:  # (t,) -> factor
 
 
 def write(folder: Path, name: str, data_home: str | None) -> None:
-    """The rows of one set, unless they are there."""
+    """Make the rows of one set, unless they exist."""
     if not read_one(folder, name, data_home):
         write_rows(_file(folder, name), Point, points(name, data_home))
 
 
 def read(folder: Path, data_home: str | None) -> list[Point]:
-    """The rows of all sets that are there."""
+    """The rows of all sets that exist."""
     return [point for name in SIZES for point in read_one(folder, name, data_home)]
 
 
 def read_one(folder: Path, name: str, data_home: str | None) -> list[Point]:
-    """The rows of one set, if they are there; others than today's program makes are refused."""
+    """The rows of one set, if they exist; rows of another version are refused."""
     return read_rows(_file(folder, name), Point, protocol_of(name, data_home))
 
 

@@ -19,7 +19,7 @@ from .protocol import fingerprint
 from .published import Claim
 from .rows import read_rows, write_rows
 
-#: One of n, k and p grows, the other two stay.
+#: One of n, k and p grows; the other two do not change.
 GROWTH = {
     "n": [(n, 10, 50) for n in (500, 1000, 2000, 4000)],
     "k": [(2000, k, 50) for k in (10, 20, 40, 80)],
@@ -52,7 +52,7 @@ def measure(report: Callable[[str], None] | None = None) -> list[Cost]:
             X = np.random.default_rng(0).random((n, p), dtype=np.float32)
             start = (np.full((n, k), 1 / n, np.float32), np.ones((n, k), np.float32))
             few, many = (_best(X, k, start, count) for count in (1, 1 + _ITERATIONS))
-            # A difference of measurements can come out at nothing, which has no logarithm.
+            # A difference of measurements may be zero, which has no logarithm.
             iteration = max((many - few) / _ITERATIONS, _LEAST)
             times = round(iteration, 6), round(max(few - iteration, _LEAST), 6)
             found.append(Cost(grows, n, k, p, *times, __version__, protocol()))
@@ -92,7 +92,7 @@ def write(folder: Path, report: Callable[[str], None] | None = None) -> None:
 
 
 def read(folder: Path) -> list[Cost]:
-    """What was measured, if it was; by another program it is refused."""
+    """The measurements, if they exist; those of another version are refused."""
     return read_rows(folder / "rows" / "cost.csv", Cost, protocol())
 
 

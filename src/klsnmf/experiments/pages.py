@@ -1,4 +1,4 @@
-"""All that is made of rows: tables, figures, and the page of claims, in a folder."""
+"""Everything that is made from rows: tables, figures and the page of claims, in a folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .subsets import classes_of, identity, is_here, samples
 
 Tables = Mapping[str, Table]
 
-#: The rows of some tables, and what they come to.
+#: The rows of some tables, and the results from them.
 Gathered = tuple[Rows, Found]
 
 
@@ -68,7 +68,7 @@ def averages(found: Found) -> list[tuple[str, str, float]]:
 def write_pages(
     chosen: Tables, gathered: Gathered, folder: Path, data_home: str | None, *, figures: bool
 ) -> list[Path]:
-    """Everything that there are rows for; the files written."""
+    """Write everything for which there are rows, and return the files."""
     rows, found = gathered
     main = {name: found[name] for name in chosen if name not in GRIDS}
     texts = {}

@@ -39,7 +39,7 @@ FEW_STARTS = {**STARTS, "n_init": 2}
 
 
 def fingerprint(**told: Any) -> str:
-    """Twelve digits that change with what is told, and with the revision."""
+    """Twelve digits that change with the given values and with the revision."""
     text = json.dumps({"revision": REVISION, **told}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

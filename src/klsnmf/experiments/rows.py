@@ -1,7 +1,8 @@
-"""Rows of results: flat, and kept so that no crash can tear them.
+"""Rows of results, stored so that a crash cannot damage them.
 
-A cell's rows are a small file of their own, written aside and renamed. Now and then the small files
-are packed into one compressed file for each N. Rows of another version or protocol are refused.
+The rows of a cell are a small file, written under another name and renamed. Now and then the small
+files are packed into one compressed file for each N. Rows of another version or protocol are
+refused.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ForeignRowsError(RuntimeError):
     """Rows that another version or protocol made."""
 
 
-#: Earlier versions whose rows may stand beside today's: what they depend on is in the protocol.
+#: Earlier versions whose rows are still valid, because all they depend on is in the protocol.
 _SAME_EXPERIMENTS = ("0.1.0",)
 
 #: A dataclass of text, whole numbers and floats, with the version of the package that made it and
@@ -147,7 +148,7 @@ class Store:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While one process writes or packs, others wait; a process that is killed lets go."""
+    """Let others wait while this process writes or packs; a killed process frees the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         if fcntl is not None:

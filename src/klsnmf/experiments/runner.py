@@ -21,7 +21,7 @@ from .rows import Row, Store
 from .subsets import identity, samples
 from .work import run_cell
 
-#: Cells that wait in the pool, for each process; a run that ends forgets no more than these.
+#: How many cells wait in the pool for each process; a run that ends loses at most these.
 _AHEAD = 2
 
 #: Rough cost of a cell: n² N and something more that small sets take too, times this. Only for
@@ -32,7 +32,7 @@ _BASE = 1e7
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: cells done and in all, and the share of the work, by what cells cost."""
+    """The progress of a run: cells done, all cells, and the share of the work by cost."""
 
     done: int
     total: int
@@ -126,7 +126,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _set_up(parent: int) -> None:
-    """One thread in each process; Ctrl-C is for the parent; no life without the parent."""
+    """Each process uses one thread, ignores Ctrl-C, and ends with its parent."""
     threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -13,13 +13,13 @@ from ..core.arithmetic import asymmetry, times
 from ..core.types import Array
 from .base import Gram, fits_single_precision, inverse_root
 
-#: What to do where K fits, and K⁺ beside it does not.
+#: The remedy if K fits into memory, but not K⁺ beside it.
 _FEWER = (
     "A kernel with negative entries needs it too: set n_neighbors for a sparse kernel, or "
     'gram="low-rank" or "tiled", where there are such parameters, or fit a part of the rows.'
 )
 
-#: Entries looked at together when K is checked: no temporary array of K's size.
+#: How many entries of K are checked together, to avoid a temporary array of its size.
 _BLOCK = 2**20
 
 #: A stack with fewer than one entry in so many is multiplied as a sparse matrix: it takes as long
@@ -87,7 +87,7 @@ class DenseGram(Gram):
         return float(self.shape[0]) ** 2 * self.dtype.itemsize
 
     def in_single_precision(self) -> DenseGram:
-        """Itself where float32 would lose too much, or has no room."""
+        """K in float32; itself if that would lose too much or does not fit into memory."""
         if self.dtype == np.float32 or not fits_single_precision(self.largest, self.mean):
             return self
         if not memory.fits(self._bytes / 2, free=arrays.free_memory(self.K)):

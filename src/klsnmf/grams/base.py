@@ -2,8 +2,8 @@
 
 The solver keeps the factors of many fits side by side in a *stack* of shape
 ``(fits, rows, k)`` and asks for the product of one matrix with all of them at
-once. How the product is done, and which memory order it likes, is the
-operator's affair; no model and no loop knows.
+once. Only the operator knows how the product is computed, and which memory
+order is fastest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..core.types import Array, Matrix
 #: An order of samples, for rows of an array.
 Order = slice | np.ndarray[Any, np.dtype[np.integer[Any]]]
 
-#: Columns that are multiplied together: from a few dozen on sparse products are fast.
+#: How many columns are multiplied together; sparse products are fast with a few dozen or more.
 COLUMNS = 128
 
 #: Rows that are as good as one long row, for a sum with the same numbers in each.
@@ -44,13 +44,13 @@ class Operator(ABC):
         """Write the product with every fit of the stack V into the stack out."""
 
     def stack(self, fits: int, rows: int, k: int) -> Array:  # (fits, rows, k)
-        """Room for one factor of every fit, in the order the products like."""
+        """Room for one factor of every fit, in the memory order that is best for products."""
         if self.order == "F":
             return np.zeros((fits, k, rows), self.dtype).transpose(0, 2, 1)
         return np.zeros((fits, rows, k), self.dtype)
 
     def hold(self, V: Array) -> Array:
-        """A copy of an array of the host where the products are made, in their precision."""
+        """A copy of a host array on the device and in the precision of the products."""
         return V.astype(self.dtype)
 
     def dot(self, V: Array) -> Array:  # (columns, k) -> (rows, k)
@@ -139,7 +139,7 @@ class Weights(Operator):
 class Gram(Operator):
     """A symmetric kernel matrix K.
 
-    A new kind of Gram gives the abstract methods, ``order`` and the attributes below; everything
+    A new kind of Gram needs the abstract methods, ``order`` and the attributes below; everything
     else follows from them.
     """
 
@@ -190,13 +190,13 @@ class Gram(Operator):
         """The smallest entry of D, D_ij = K_ii + K_jj - 2 K_ij, relative to ``largest``."""
 
     def in_single_precision(self) -> Gram:
-        """The same matrix for rough work in half the time, where there is such a thing."""
+        """The same matrix in single precision for faster rough work, if this is possible."""
         return self
 
     def reordered(self) -> tuple[Gram, Order, Order]:
         """K with its samples in an order that is good for products, the order, and the way back.
 
-        Where most entries of K are zero, products are fast if samples that know each other are
+        If most entries of K are zero, products are fast if samples with links between them are
         close to each other in memory.
         """
         return self, slice(None), slice(None)
@@ -257,13 +257,13 @@ class StepByProducts:
 
 
 def inverse_root(values: Array) -> Array:  # (n,) -> (n, 1)
-    """1/√v, and 0 for a sample that has nothing in common with any, itself included."""
+    """1/√v, or 0 for a sample that resembles none, not even itself."""
     xp = namespace(values)
     return xp.where(values > 0, 1 / xp.sqrt(xp.where(values > 0, values, 1)), 0)[:, None]
 
 
 def fits_single_precision(largest: float, mean: float) -> bool:
-    """Whether float32 loses little: numbers are not far from 1, nor all nearly the same."""
+    """Whether float32 is precise enough: numbers are neither far from 1 nor nearly equal."""
     return 1e-6 < largest < 1e6 and mean < 0.98 * largest
 
 

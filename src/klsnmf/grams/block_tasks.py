@@ -1,4 +1,4 @@
-"""What is done with blocks of rows of K: pure functions, for workers that may do them twice."""
+"""Functions for blocks of rows of K. They are pure, because workers may run them twice."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def settled(A: Array, dtype: np.dtype[Any] | None = None) -> Array:
 
 
 class VersionError(RuntimeError):
-    """A worker with another version of klsnmf than its client: its numbers may be others."""
+    """A worker has another version of klsnmf than its client, so its numbers may differ."""
 
 
 def of_one_version(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns, where the client has this worker's version."""
+    """What the function returns, if the client has the same version as this worker."""
     if version != __version__:
         raise VersionError(f"a worker has klsnmf {__version__}, and its client {version}")
     return function(*arguments)
 
 
 def same(value: Any) -> Any:
-    """What the client has, as a task: the scheduler can give it to another worker again."""
+    """Data of the client as a task, so that the scheduler can send them to another worker."""
     return value
 
 

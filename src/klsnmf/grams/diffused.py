@@ -1,4 +1,4 @@
-"""Diffusion: alike is also what can be reached in a few steps from one sample to the next.
+"""Diffusion: samples are also alike if a few steps from neighbour to neighbour join them.
 
 S = Deg^-½ K Deg^-½ is one step, S^t are t of them, and K_t is S^t scaled to unit diagonal. For even
 t it is positive semidefinite whatever the signs of the eigenvalues of K, its squared distances
@@ -39,7 +39,7 @@ _MOST_FORMED = 8000
 _MOST_SQUARED = 4000
 _FEW_SAMPLES = 1000
 
-#: Up to this many steps new samples walk one by one; beyond, a power of S is made for them.
+#: Up to this many steps are taken one by one for new samples; for more, a power of S is computed.
 _FEW_STEPS = 16
 
 #: A power of S with more than this share of its entries filled is kept dense.

@@ -1,4 +1,4 @@
-"""K = ΦΦᵀ + diag(δ), by products with Φ alone."""
+"""K = ΦΦᵀ + diag(δ), with products that only use Φ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..core.arrays import slices
 from ..core.types import Array, Matrix
 from .base import Data, Gram, fits_single_precision
 
-#: Samples that stand for all where a kernel is approximated.
+#: How many samples represent all others if a kernel is approximated.
 LANDMARKS = 500
 
-#: Numbers of a stack that are worked on together.
+#: How many numbers of a stack are handled together.
 _NUMBERS = 2**20
 
 #: Sums of squares that differ by so many times the precision are the same.
@@ -111,5 +111,5 @@ class LowRankGram(Gram):
         return float(mean @ mean)
 
     def smallest_distance(self) -> float:
-        """Distances between samples are what they are: never negative."""
+        """Zero: these are real distances between samples, which are never negative."""
         return 0.0

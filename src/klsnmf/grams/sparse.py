@@ -1,14 +1,14 @@
-"""K as a sparse matrix: most pairs of samples have nothing in common. And the links of the others.
+"""K as a sparse matrix, because most pairs of samples are not linked; and the weights of links.
 
 A kernel that keeps neighbours links each sample with some others. N_i are those linked with i, and
-i itself. Within a cluster two neighbours know much the same samples; a link that leads from one
-cluster to another joins two that have hardly any in common (Jarvis and Patrick, "Clustering
-using a similarity measure based on shared near neighbors", 1973). So K_ij becomes K_ij J_ij², where
+i itself. Within a cluster, two neighbours have mostly the same neighbours. A link between clusters
+joins two samples that share hardly any (Jarvis and Patrick, "Clustering using a similarity measure
+based on shared near neighbors", 1973). So K_ij becomes K_ij J_ij², where
 
     J_ij = |N_i ∩ N_j| / |N_i ∪ N_j|.
 
-Numbers of neighbours know no unit and no dimension: they tell clusters apart where distances, in
-many dimensions, are all much the same. Where every sample is linked with every other, J is 1.
+Numbers of shared neighbours depend on no unit and no dimension. They tell clusters apart even in
+many dimensions, where all distances are much the same. If all samples are linked, J is 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scipy.sparse import csgraph
 from ..core.arithmetic import times
 from ..core.arrays import cast, namespace, on_host, slices, to_host
 from ..core.types import Array, Matrix
-from ..core.work import allowed_threads, side_by_side
+from ..core.work import side_by_side, threads_of_blas
 from .base import Gram, Order, inverse_root, multiply_wide
 
 #: Neighbours of a sample, at most, where an order of the samples is looked for.
@@ -158,7 +158,7 @@ class Links:
                     shared = shared + self._through_hubs(some)
                 done[place] = k[parts[place]].multiply(self._shares(some, shared.tocoo()))
 
-        threads = max(1, min(len(parts), allowed_threads().get("blas", 1)))
+        threads = threads_of_blas(len(parts))
         side_by_side(work, [range(t, len(parts), threads) for t in range(threads)])
         rows = [sparse.csr_array((0, n), dtype=k.dtype), *(done[i] for i in range(len(parts)))]
         return sparse.vstack(rows, format="csr", dtype=k.dtype)

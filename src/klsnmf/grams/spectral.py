@@ -23,7 +23,7 @@ from .array import DenseGram
 from .base import Gram, Order, inverse_root
 from .low_rank import LowRankGram
 
-#: Beyond this many samples eigenvalues can crowd below 1, and eigenvectors are filtered out.
+#: With more samples than this, many eigenvalues can be close to 1, and a filter is used.
 _MANY = 4000
 
 #: diffusion="auto": the fewest and the most steps, and tr(S^t) for each cluster that is enough.
@@ -85,9 +85,9 @@ class SpectralDiffusion:
     separate piece of the graph has the eigenvalue 1, whatever its size: clusters have equal weight.
     All of K_t is then multiplied so that its diagonal has the mean 1.
 
-    What the eigenvectors leave out of a sample fades with the steps. What remains of it is kept as
-    similarity to nothing but itself: a sample far from all others is not taken for a member of
-    the cluster it happens to be least far from.
+    What the eigenvectors leave out of a sample fades with the steps. The rest is kept as similarity
+    of the sample to itself. So a sample far from all others does not become a member of the cluster
+    that happens to be nearest.
     """
 
     U: Array  # (n, m)
@@ -141,7 +141,7 @@ class SpectralDiffusion:
         return product * self._unit**0.5, lengths * self._unit
 
     def beside(self, home: Array) -> SpectralDiffusion:
-        """The same where ``home`` is."""
+        """The same on the device of ``home``."""
         dtype = home.dtype
         moved = {name: like(getattr(self, name), home, dtype) for name in ("U", "degrees", "c")}
         return replace(self, **moved)
@@ -194,7 +194,7 @@ class Spectrum:
         return float(longer**-power)
 
     def in_order(self, order: Order) -> Spectrum:
-        """With the samples in another order."""
+        """The spectrum with the samples in another order."""
         U = self.U.T[:, order].T
         return Spectrum(U, self.values, self.degrees[order], self.left_out[:, order])
 
@@ -266,12 +266,12 @@ def how_many_vectors(n: int, k: int) -> int:
 
 
 def _columns(k: int) -> int:
-    """Of the block that the eigenvectors for k clusters come from."""
+    """The number of columns of the block from which eigenvectors for k clusters are found."""
     return k + SPARE
 
 
 def bytes_needed(n: int, k: int, itemsize: int) -> float:
-    """For the eigenvectors of n samples, and then for random signs, which begin as integers."""
+    """The bytes for the eigenvectors of n samples, and then for random signs."""
     m = how_many_vectors(n, k)
     basis = max(BLOCKS * _columns(k), m + SPARE + MORE * _columns(k))
     search = 2 * SINGLE * (basis + m + SPARE)
@@ -340,11 +340,11 @@ def _piece_vectors(S: sparse.csr_array, degrees: Array, m: int) -> Array:  # (n,
 
 
 def _all_at_once(S: Array, degrees: Array) -> Spectrum:  # (n, n), (n,)
-    """By a dense solver, which leaves nothing out.
+    """All eigenvectors by a dense solver.
 
     Of eigenvalues below zero the size counts, as it does where random signs tell what is left out.
     """
-    values, U = linalg.eigh(S.astype(np.float64))
+    values, U = linalg.eigh(S.astype(np.float64), driver="evd")
     values = np.minimum(np.abs(values), 1)
     order = np.argsort(-values, kind="stable")
     nothing = np.zeros((1, len(S)), S.dtype)
@@ -358,8 +358,9 @@ def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)
     """
     Z = signs - U @ (U.T @ signs)
     found = []
-    for _ in range(_PROBED_STEPS // 2):
+    for turn in range(_PROBED_STEPS // 2):
         Z = step(S, Z)
-        Z -= U @ (U.T @ Z)  # U is not exact, and what is left of it fades least
+        if turn % 2:  # U is not exact, and what is left of it fades least
+            Z -= U @ (U.T @ Z)
         found.append(row_lengths(Z) / signs.shape[1])
     return np.array(found)

@@ -1,4 +1,4 @@
-"""K never stored: tiles are computed, used and dropped."""
+"""K is never stored: tiles are computed, used and dropped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tile_side(itemsize: int, max_memory: float | None) -> int:
 
 
 class Tiles(Protocol):
-    """A symmetric matrix that can be asked for any of its tiles.
+    """A symmetric matrix that can compute any of its tiles.
 
     ``tile`` must be safe to call from several threads.
     """
@@ -55,13 +55,13 @@ class Tiles(Protocol):
         """Whether it is known that no squared distance K_ii + K_jj - 2 K_ij is below zero."""
 
     def tile(self, rows: slice, columns: slice) -> Array:
-        """The entries in these rows and columns, as an array of one's own."""
+        """The entries in these rows and columns, as a new array."""
 
     def positive(self) -> Tiles:
         """The same of K⁺ = max(K, 0)."""
 
     def in_single_precision(self) -> Tiles:
-        """The same in float32, where that loses little."""
+        """The same in float32, if that loses little."""
 
 
 class TiledGram(Gram):

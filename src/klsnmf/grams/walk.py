@@ -1,10 +1,10 @@
-"""A walk on a graph of samples, and what it says of clusters.
+"""A walk on a graph of samples, and what it says about clusters.
 
 The steps P = Deg⁻¹ K lead from each sample to samples that are like it, and S = Deg^-½ K Deg^-½ has
 the same eigenvalues. A walk forgets where it began: fine detail after a few steps, clusters much
 later. Clusters are looked at after T steps, tr(Sᵀ) = 2k, when about 2k of the directions in which
-samples differ are left. T goes with the graph: with few neighbours a walk needs more steps, and
-what it has forgotten after T of them can be compared from graph to graph.
+samples differ are left. T depends on the graph: with few neighbours a walk needs more steps. So
+what walks have forgotten after T steps can be compared between graphs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .spectral import (
     spectrum_of,
 )
 
-#: Directions that count less than this in the features of samples are left out of them.
+#: Directions that count less than this are left out of the features of samples.
 _NEGLIGIBLE = 0.03
 
 #: A matrix with so many numbers is not worth being sparse.
 _FEW_NUMBERS = 2**15
 
-#: What is lost between clusters is known to about this.
+#: The precision to which the loss of walks is known.
 _KNOWN_TO = 0.01
 
 
@@ -85,6 +85,17 @@ class Walk:
 
     def features(self, *, even: bool) -> Features:
         """Those of K_t, without directions that faded."""
+        return self._even_features if even else self._free_features
+
+    @cached_property
+    def _even_features(self) -> Features:
+        return self._features(even=True)
+
+    @cached_property
+    def _free_features(self) -> Features:
+        return self._features(even=False)
+
+    def _features(self, *, even: bool) -> Features:
         diffusion = self.diffusion(even=even)
         powers = self.spectrum.values ** (diffusion.steps / 2)
         kept = powers > _NEGLIGIBLE
@@ -94,13 +105,13 @@ class Walk:
         return Features(F, np.maximum(own - row_lengths(F), 0))
 
     def crossings(self, labels: Labels) -> Array:  # (n,) -> (k, k)
-        """How likely a walk that goes on for ever is in cluster r now, and in s after T steps."""
+        """The chance that an endless walk is in cluster r now and in s after T steps."""
         A = self.sums(labels, self.k)
         p = np.maximum((A * self.spectrum.values**self.time) @ A.T, 0)
         return np.asarray(p / p.sum())
 
     def stays(self, labels: Labels) -> Array:  # (k,)
-        """For each cluster how likely a walk that begins there is there after T steps."""
+        """For each cluster, the chance that a walk from it is in it after T steps."""
         p = self.crossings(labels)
         return p.diagonal() / np.maximum(p.sum(axis=1), np.finfo(float).tiny)
 
@@ -112,7 +123,7 @@ class Walk:
         return float((self.k - self.stays(labels).sum()) / max(self.k - 1, 1)) + _KNOWN_TO
 
     def information(self, labels: Labels) -> float:
-        """What the cluster of a walk says of its cluster T steps later, in nats."""
+        """What the cluster of a walk tells about its cluster T steps later, in nats."""
         p = self.crossings(labels)
         r, least = p.sum(axis=1), np.finfo(float).tiny
         ratio = np.maximum(p / np.maximum(np.outer(r, r), least), least)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core import checks, files
-from ..core.arithmetic import with_short_indices
 from ..core.types import Matrix
 from ..core.words import plural
 from . import matlab, matrix_market
@@ -54,7 +53,7 @@ def read_mtx(path: Path, choice: Choice) -> Table:
 
 
 def _unnamed(path: Path, choice: Choice, name: str, make: Callable[[], Any]) -> Table:
-    """The only array of a file, once nothing is asked for by name."""
+    """The only array of a file, if no option names a column."""
     if choice.columns or choice.id_column or choice.label_column:
         raise InputError(
             f"Leave out --columns, --id-column and --label-column, or save a table: {path} is an "
@@ -81,7 +80,7 @@ def _table(path: Path, arrays: Arrays, choice: Choice) -> Table:
     name = _samples(path, arrays, choice)
     X = numbers(arrays[name], f"{path}, {name}")
     if sparse.issparse(X):
-        X = with_short_indices(sparse.csr_array(X))
+        X = checks.with_short_indices(sparse.csr_array(X))
     if X.ndim not in (2, 3, 4) or (X.ndim == 4 and X.shape[-1] not in (1, 3)) or 0 in X.shape:
         raise InputError(
             f"{path}, {name} has shape {X.shape}. Give an array with one row per sample and at "
@@ -139,7 +138,7 @@ def _samples(path: Path, arrays: Arrays, choice: Choice) -> str:
 def _aside(
     path: Path, arrays: Arrays, others: Arrays, wanted: str | None, usual: Sequence[str], n: int
 ) -> NDArray[Any] | None:
-    """An array with one entry for each sample, by the name wanted or among others a usual one."""
+    """An array with one entry for each sample: the one asked for, or one with a usual name."""
     if wanted is not None:
         place_of(path, list(arrays), wanted)
         if arrays[wanted].size != n:
@@ -180,7 +179,7 @@ def _sparse(path: Path, stored: dict[str, NDArray[Any]]) -> Matrix:
 
 @contextmanager
 def unsound(path: Path, kind: str) -> Iterator[None]:
-    """Content that turns out to be wrong is refused, with the reason."""
+    """Refuse content that turns out to be invalid, with the reason."""
     try:
         yield
     except (KeyError, ValueError) as error:

@@ -1,11 +1,12 @@
-"""Rows of cells, whatever file they stand in: which columns hold numbers, and where one does not.
+"""Rows of cells from any kind of file: which columns hold numbers, and where a cell does not.
 
-Numbers are found column by column, some rows at a time, so that text never fills the memory.
+Numbers are read column by column, some rows at a time, so that text does not fill the memory.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ import numpy as np
 from ..core.words import listed, plural, short
 from .table import (
     MISSING,
+    MOST_CATEGORIES,
     Choice,
     Counted,
     InputError,
@@ -30,18 +32,27 @@ from .table import (
     text_left_out,
 )
 
+#: A number with commas between thousands, such as 1,234 or -1,234,567.8, and where commas begin.
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_THOUSAND = 1000
+
 #: Rows whose text is in memory at once.
 _ROWS = 2000
 
 
 @dataclass
 class _Column:
-    """The numbers of a column, or the first cell that is none."""
+    """The numbers of a column, and the first cell that is not a number."""
 
     numbers: list[np.ndarray] = field(default_factory=list)
     known: int = 0
     words: int = 0
     first_word: tuple[int, str] = (0, "")
+    grouped: int = 0  # numbers such as 1,234
+    first_grouped: tuple[int, str] = (0, "")
+    large: bool = False  # whether there is one such as 1234
+    kinds: dict[str, str] | None = field(default_factory=dict)  # different words, unless too many
+    cells: list[str] = field(default_factory=list)  # of text that has few different words
 
     def take(self, cells: Sequence[str], lines: Sequence[int], decimal_comma: bool) -> None:
         with suppress(ValueError):
@@ -50,10 +61,19 @@ class _Column:
             if not any("_" in cell for cell in cells):
                 self.numbers.append(found)
                 self.known += len(cells)
+                self.large |= bool((np.abs(found) >= _THOUSAND).any())
                 return
+        self._keep_words(cells)
         values = np.empty(len(cells))
         for i, cell in enumerate(cells):
             number = _number(cell, decimal_comma)
+            if number is None and not decimal_comma and _GROUPED.fullmatch(cell.strip()):
+                number = float(cell.replace(",", ""))
+                self.grouped += 1
+                if self.grouped == 1:
+                    self.first_grouped = lines[i], cell
+            elif number is not None and abs(number) >= _THOUSAND:
+                self.large = True
             if number is None:
                 self.words += 1
                 if self.words == 1:
@@ -64,11 +84,30 @@ class _Column:
             values[i] = number
         self.numbers.append(values)
 
+    def _keep_words(self, cells: Sequence[str]) -> None:
+        """Keep all cells as long as few of them differ. Each word is in memory once."""
+        if self.kinds is None:
+            return
+        for cell in cells:
+            self.cells.append(self.kinds.setdefault(cell, cell))
+            if len(self.kinds) > MOST_CATEGORIES:
+                self.kinds, self.cells = None, []
+                return
+
+    def close(self) -> None:
+        """After all cells: commas between thousands must be in all large numbers, or in none."""
+        if self.grouped and (self.large or self.words):
+            if not self.words or self.first_grouped < self.first_word:
+                self.first_word = self.first_grouped
+            self.words += self.grouped
+            self.known -= self.grouped
+            self.grouped = 0
+
 
 def table_of(
     path: Path, rows: Iterator[tuple[int, list[str]]], choice: Choice, *, decimal_comma: bool
 ) -> Table:
-    """The table of rows, each with the number of its line; the first has the names of columns."""
+    """The table of rows, each given with its line number; the first row names the columns."""
     _, header = next(rows, (0, None))
     if header is None:
         raise InputError(f"{path} is empty. Give a table with a line of column names and rows.")
@@ -98,7 +137,8 @@ def table_of(
         labels += cells[places.labels] if places.labels is not None else ()
     if not lines:
         raise InputError(f"{path} has column names but no rows. Add rows of data.")
-    kept, left_out = _kept(path, names, columns, places)
+    kept, text, left_out = _kept(path, names, columns, places)
+    aside = {names[place]: known_words(columns[place].cells) for place in text}
     X = np.empty((len(lines), len(kept)))
     for j, place in enumerate(kept):
         X[:, j] = np.concatenate(columns.pop(place).numbers)
@@ -112,6 +152,7 @@ def table_of(
         lines=lines,
         words={names[place]: known_words(found) for place, found in words.items()},
         text_column=choice.text_column,
+        aside={name: found for name, found in aside.items() if len(found) == len(lines)},
     )
 
 
@@ -128,15 +169,16 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
 
 def _kept(
     path: Path, names: Sequence[str], columns: dict[int, _Column], places: Places
-) -> tuple[list[int], list[str]]:
-    """The columns that hold numbers, and what to say of others, if none asked for them."""
+) -> tuple[list[int], list[int], list[str]]:
+    """The columns of numbers, the columns of text, and notes on text and empty columns."""
     kept, text, empty, mistaken = [], [], [], {}
     for place, column in columns.items():
+        column.close()
         # A few words among numbers are mistakes; a column with more words than numbers is text.
         if column.words and (place in places.named or column.words <= column.known):
             mistaken[place] = column
         elif column.words:
-            text.append(names[place])
+            text.append(place)
         elif not column.known and place not in places.named:
             empty.append(names[place])
         else:
@@ -144,26 +186,32 @@ def _kept(
     if mistaken:
         raise InputError(_mistakes(path, names, mistaken))
     require_some(path, [*kept, *places.words], names)
-    notes = [text_left_out(text)] if text else []
-    return kept, notes + ([f"Left out, because they are empty: {listed(empty)}."] if empty else [])
+    notes = [text_left_out([names[place] for place in text])] if text else []
+    if grouped := [names[place] for place in kept if columns[place].grouped]:
+        notes.append(f"Read as numbers with commas between thousands: {listed(grouped)}.")
+    if empty:
+        notes.append(f"Left out, because they are empty: {listed(empty)}.")
+    return kept, text, notes
 
 
 def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> str:
-    """How many cells are no numbers, and where the first is."""
+    """A message: how many cells are not numbers, and where the first one is."""
     first = min(columns, key=lambda place: columns[place].first_word[0])
     line, word = columns[first].first_word
     count = sum(column.words for column in columns.values())
     where = listed([names[place] for place in columns])
+    commas = _GROUPED.fullmatch(word.strip()) is not None
+    remedy = "Write commas between thousands in every number of a column, or in none. " * commas
     all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
     return (
         f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
-        f"{all_of if count > 1 else ''}. Correct {'them' if count > 1 else 'it'} (an empty cell "
-        "is a missing value), or choose other columns with --columns."
+        f"{all_of if count > 1 else ''}. {remedy}Correct {'them' if count > 1 else 'it'} (an empty "
+        "cell is a missing value), or choose other columns with --columns."
     )
 
 
 def is_data(row: Sequence[str], decimal_comma: bool) -> bool:
-    """Whether the first line is a sample: numbers only, and not those that count columns."""
+    """Whether the first line is a sample: only numbers, but not 0, 1, 2 and so on."""
     if any(row == [str(i + start) for i in range(len(row))] for start in (0, 1)):
         return False
     found = [_number(cell, decimal_comma) for cell in row]

@@ -1,4 +1,4 @@
-"""Tables as text: .csv and .tsv, plain or packed by gzip.
+"""Tables as text: .csv and .tsv, plain or compressed by gzip.
 
 An error names the file, the line and the column.
 """
@@ -17,10 +17,10 @@ from ..core.files import LIMIT, ending, unpacked_size
 from .cells import table_of
 from .table import Choice, InputError, Table
 
-#: A cell takes two characters at least, and eight bytes as a number.
+#: A cell takes at least two characters in the file, and eight bytes as a number.
 _GROWTH = 4
 
-#: The longest first line, in bytes, that is looked at for what separates its cells.
+#: So many bytes of the first line are searched for the character that separates cells.
 _FIRST_LINE = 2**20
 
 
@@ -53,7 +53,7 @@ def rows_of(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def delimiter_of(path: Path) -> str:
-    """What separates cells: a tab in .tsv; in .csv the commonest of three in the first line."""
+    """What separates cells: a tab in .tsv; in .csv the most common of three characters."""
     with _opened(path) as content:
         line = content.readline(_FIRST_LINE)
     _refuse_utf16(path, line[:2])

@@ -1,4 +1,4 @@
-"""What is raised for files that cannot be used. Quick to import: a missing file is told at once."""
+"""Errors about files. Quick to import, so that a missing file is reported at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InputError(ValueError):
 
 
 class ModelError(ValueError):
-    """A model that cannot be saved, or a file that holds none; the message says why."""
+    """A model that cannot be saved, or a file without a model; the message says why."""
 
     exit_code = 3
 

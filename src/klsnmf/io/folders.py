@@ -1,4 +1,4 @@
-"""What is in a folder: files of one kind, others, and links that lead out of it."""
+"""What is in a folder: files of one kind, other files, and links that lead out of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOLD = 5
 
 
 class Found(NamedTuple):
-    """Files of a kind below a folder, relative to it and in order, others, and links out of it."""
+    """Files of one kind in a folder, as relative paths in order; other files; links out of it."""
 
     folder: Path
     names: list[str]
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     links: list[str]
 
     def told(self, kind: str) -> list[str]:
-        """What to say of files that are left out because they are of another kind."""
+        """Messages about files that are left out because they are of another kind."""
         messages = []
         if links := self.links:
             one, shown = len(links) == 1, listed([as_text(name) for name in links], _TOLD)
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 def find(folder: Path, endings: tuple[str, ...]) -> Found:
-    """The files below a folder whose names end so; hidden ones are passed over."""
+    """The files below a folder with these endings; hidden files are ignored."""
     found = Found(folder, [], [], [])
     home = folder.resolve()
     for name in _files(folder):
@@ -61,7 +61,7 @@ def find(folder: Path, endings: tuple[str, ...]) -> Found:
 
 
 def most_files(folder: Path, kinds: dict[str, tuple[str, ...]]) -> str | None:
-    """The kind of which a folder holds most files, by how their names end; None for no such."""
+    """The kind that most files of a folder have, by their endings; None if there are none."""
     counts = dict.fromkeys(kinds, 0)
     for name in _files(folder):
         for kind, endings in kinds.items():

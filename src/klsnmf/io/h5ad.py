@@ -1,8 +1,9 @@
 """Cells as AnnData stores them: .h5ad files, read with h5py and without anndata.
 
-Rows of X are samples, ``obs`` has columns with labels and names of them, ``var`` the names of the
+Rows of X are samples. ``obs`` holds their names and columns of labels, ``var`` the names of the
 features. Layers and embeddings, such as ``X_pca``, can be read in place of X. Links that lead out
-of the file are not followed, and what an array claims is compared with the size of the file.
+of the file are not followed, and the claimed size of an array is compared with that of the file.
+The HDF5 library works in a process of its own, because a damaged file can keep it busy forever.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ import numpy as np
 from scipy import sparse
 
 from ..core import checks, memory
-from ..core.arithmetic import with_short_indices
 from ..core.files import BEST_RATIO, LIMIT, UnsafeFileError, size_of_regular_file
 from ..core.words import listed, meant
+from .apart import apart
 from .arrays import unsound
 from .table import Choice, InputError, Table, classes, column_places, known_words, needs, numbers
 
-#: Where matrices with a row for each sample are, besides X.
+#: Groups with matrices that have a row for each sample, besides X.
 _PLACES = ("layers", "obsm")
 
-#: Bytes of the largest piece that a stored array may be cut into.
+#: The largest piece of a stored array, in bytes.
 _PIECE = 2**30
 
-#: Texts that are read at once: each may be as long as the file.
+#: So many texts are read at once; each may be as long as the file.
 _FEWEST, _MOST, _AT_ONCE = 64, 4096, 2**28
 
 _AGAIN = "Open it with anndata.read_h5ad and write it again."
@@ -36,13 +37,19 @@ _AGAIN = "Open it with anndata.read_h5ad and write it again."
 
 def read(path: Path, choice: Choice) -> Table:
     """The samples of an .h5ad file: X, or the layer or embedding that was asked for."""
+    found: Table = apart(read_here, path, choice)
+    return found
+
+
+def read_here(path: Path, choice: Choice) -> Table:
+    """The same in this process."""
     with opened(path) as store:
         return _read(store, choice)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Store]:
-    """A file that can be read from; whatever is wrong with it is a refusal."""
+    """An open file; every fault in it becomes an InputError."""
     try:
         import h5py
     except ImportError as error:
@@ -53,12 +60,12 @@ def opened(path: Path) -> Iterator[Store]:
             yield Store(path, file)
     except (InputError, UnsafeFileError, MemoryError):
         raise
-    except Exception as error:  # the library has one for every part of a file
+    except Exception as error:  # the library has one for each part of a file
         raise UnsafeFileError(f"{path} is not a valid .h5ad file ({error}).") from error
 
 
 class Store:
-    """A file and what is in it, looked at before it is believed."""
+    """A file and its content, which is checked before it is used."""
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path, self.file = path, file
@@ -86,7 +93,7 @@ class Store:
         return list(found) if isinstance(found, h5py.Group) else []
 
     def array(self, found: Any, what: str) -> Any:
-        """An array of numbers or of text, once there is room for what it claims."""
+        """An array of numbers or text, if there is room for its claimed size."""
         import h5py
 
         if not isinstance(found, h5py.Dataset) or found.dtype is None or found.shape is None:
@@ -105,7 +112,7 @@ class Store:
         return found[()]
 
     def _texts(self, found: Any, what: str) -> Any:  # (n,)
-        """Text of any length, a few at a time: a small file may hold one very long text often."""
+        """Texts of any length, a few at a time: a small file can repeat a very long text."""
         if found.ndim != 1:
             raise UnsafeFileError(f"{self.path}: {what} is not a list of texts.")
         step = int(np.clip(_AT_ONCE // max(self.size, 1), _FEWEST, _MOST))
@@ -205,7 +212,7 @@ def _read(store: Store, choice: Choice) -> Table:
 
     return Table(
         name=str(path),
-        X=with_short_indices(sparse.csr_array(X)) if sparse.issparse(X) else X,
+        X=checks.with_short_indices(sparse.csr_array(X)) if sparse.issparse(X) else X,
         ids=ids if choice.id_column is None else words(choice.id_column),
         features=features,
         target=None if choice.label_column is None else classes(column(choice.label_column)),
@@ -214,7 +221,7 @@ def _read(store: Store, choice: Choice) -> Table:
 
 
 def _place(store: Store, asked: Sequence[str]) -> str:
-    """Where the matrix is that was asked for: X, a layer, an embedding."""
+    """The place of the matrix that was asked for: X, a layer or an embedding."""
     places = {"X": "X"} if store.get("X") is not None else {}
     for group in _PLACES:
         places |= {name: f"{group}/{name}" for name in store.names(group) if "/" not in name}
@@ -232,7 +239,7 @@ def _place(store: Store, asked: Sequence[str]) -> str:
 
 
 def _features(store: Store, place: str, p: int) -> list[str] | None:
-    """The names of the columns of a matrix; those of an embedding have none."""
+    """The names of the columns of a matrix; an embedding has none."""
     group, _, _ = place.rpartition("/")
     if group == "obsm":
         return None
@@ -243,9 +250,9 @@ def _features(store: Store, place: str, p: int) -> list[str] | None:
 
 
 def add_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns into obs, in place of earlier ones of these names, as anndata would.
+    """Write columns into obs as anndata would, in place of earlier columns of the same names.
 
-    Whole numbers become categories, as other tools write clusters; None is missing.
+    Whole numbers become categories, because other tools write clusters so. None is missing.
     """
     import h5py
 

@@ -18,7 +18,7 @@ from ..core.work import steps
 from .folders import as_text, find
 from .table import Choice, InputError, Table, classes, needs, numbers
 
-#: Kinds of images, as Pillow knows them. Some others would start programs, such as EPS.
+#: Kinds of images, as Pillow calls them. Some others, such as EPS, would start programs.
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 #: How names of images end.
 SUFFIXES = (
@@ -26,7 +26,7 @@ SUFFIXES = (
     *(".pgm", ".ppm", ".pbm"),
 )
 
-#: The most pixels that an image may unpack to, and the longest side of those that are clustered.
+#: The most pixels of an image, and the longest side of the images that are clustered.
 MOST_PIXELS = 50_000_000
 LONGEST_SIDE = 128
 
@@ -104,7 +104,7 @@ def read(path: Path, choice: Choice) -> Table:
 
 @contextmanager
 def _noting(broken: dict[str, str], name: str) -> Iterator[None]:
-    """What is wrong with an image is noted, so that all such can be told at once."""
+    """Note what is wrong with an image, so that all broken images are reported together."""
     try:
         yield
     except InputError as error:
@@ -112,14 +112,14 @@ def _noting(broken: dict[str, str], name: str) -> Iterator[None]:
 
 
 def _described(path: Path, broken: dict[str, str], count: int) -> str:
-    """How many images cannot be used, and why the first few cannot."""
+    """How many images cannot be used, and the reasons for the first few."""
     some = "; ".join(broken[name] for name in sorted(broken)[:_TOLD])
     more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
     return f"{len(broken)} of {plural(count, 'image')} in {path} cannot be used: {some}{more}."
 
 
 def _common(sizes: Sequence[_Size], wanted: tuple[int, ...] | None) -> _Size:
-    """The shape that all images are brought to: the median one, if it is not too large."""
+    """The shape that all images are resized to: the median shape, unless it is too large."""
     if wanted is not None:
         return _Size(wanted[0], wanted[1], len(wanted) == 3)
     if not sizes:
@@ -140,7 +140,7 @@ def _size(path: Path) -> _Size:
 
 
 def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uint8]:
-    """The pixels of an image, upright and at this size, on white where it is transparent."""
+    """The pixels of an image, upright and resized; transparent parts become white."""
     from PIL import Image, ImageOps
 
     with _opened(path) as image:
@@ -160,7 +160,7 @@ def _pixels(path: Path, height: int, width: int, colour: bool) -> NDArray[np.uin
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """An image whose header has been looked at; damage found later is reported as well."""
+    """An image whose header was checked; damage that is found later is reported as well."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -177,5 +177,5 @@ def _opened(path: Path) -> Iterator[Any]:
         raise
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is not a valid image (unknown format)") from error
-    except Exception as error:  # decoders of many formats have many ways to complain
+    except Exception as error:  # decoders raise many kinds of errors
         raise InputError(f"{path} is not a valid image ({error})") from error

@@ -1,7 +1,7 @@
-"""The table that was read, with what was found beside each of its rows: ``--join``.
+"""``--join``: the table that was read, with the results beside each of its rows.
 
-The file is read a second time, so that all its columns are there as they were, also those that were
-left out, and it is written in the format that it had.
+The file is read a second time, so that all its columns are kept as they were, including those that
+were not used. The result has the format of the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEM = "joined"
 
 
 def joined_name(paths: Sequence[Path]) -> str:
-    """The file that the tables at these paths are joined into; an InputError if they cannot be."""
+    """The name of the joined file; an InputError if these files cannot be joined."""
     kinds = {_FAMILIES.get(ending(path), "") for path in paths if not path.is_dir()}
     if STANDARD_INPUT in paths or len(kinds) != 1 or not (kind := kinds.pop()):
         raise InputError(
@@ -45,7 +45,7 @@ def joined_name(paths: Sequence[Path]) -> str:
 def write(
     paths: Sequence[Path], choice: Choice, table: Table, found: Columns, target: Path
 ) -> None:
-    """Write the tables at these paths, rows below each other, with columns found for samples."""
+    """Write the tables at these paths, one below the other, with the columns of results."""
     n = len(table.ids)
     rows = np.arange(n) if table.rows is None else np.asarray(table.rows)
     place = dict(zip(rows.tolist(), range(n), strict=True))
@@ -58,19 +58,19 @@ def write(
     _WRITERS[target.suffix](paths, choice, list(found), of_row, target)
 
 
-#: What is found for a row of all the files together.
+#: The results for a row, counted over all files.
 OfRow = Callable[[int], tuple[Any, ...]]
 
 
 def _new_names(names: Sequence[str], added: Sequence[str]) -> list[str]:
-    """Names for the columns that are added, which no column has yet."""
+    """Names for the new columns that no other column has."""
     return [name if name not in names else f"klsnmf_{name}" for name in added]
 
 
 def _below(
     parts: Sequence[tuple[list[str], Iterator[Sequence[Any]]]], added: Sequence[str], of_row: OfRow
 ) -> Iterator[list[Any]]:
-    """The names of all columns, then the rows of all parts, each with what was found."""
+    """The names of all columns, then the rows of all parts, each with its results."""
     names = list(dict.fromkeys(name for part, _ in parts for name in part))
     if len(parts) == 1:
         names = parts[0][0]  # which may have a name twice
@@ -104,7 +104,7 @@ def _csv(
         rows = (cells for _, cells in csv.rows_of(path, delimiter))
         parts.append(_part(rows, decimal_comma=delimiter == ";"))
     with target.open("w", encoding="utf-8", newline="") as file:
-        # What was separated by tabs or semicolons stays so; decimal commas need it.
+        # Tabs and semicolons stay the separator, because decimal commas need them.
         writer = csv_files.writer(file, delimiter=delimiter, lineterminator="\n")
         for row in _below(parts, added, of_row):
             writer.writerow(["" if cell is None else formula_free(str(cell)) for cell in row])
@@ -161,5 +161,5 @@ _FAMILIES = {
     ".h5ad": ".h5ad",
 }
 
-#: What a run may write for it.
+#: The files that a run may write for it.
 RESULTS = tuple(f"{_STEM}{kind}" for kind in _WRITERS)

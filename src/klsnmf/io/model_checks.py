@@ -1,4 +1,4 @@
-"""Every array of a fitted model, looked at before the model is used: strangers make models too."""
+"""Checks of every array of a fitted model before it is used: it may come from a stranger."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class _Wanted:
 
     Attributes
     ----------
-    sides : a letter for each: n samples of the fit, l samples with labels, k clusters, p features,
-        m kernels; others are the same wherever they stand in one record. ``?`` is for any.
-    kind : of its numbers, as numpy has them
-    least, most : the range of its entries; a letter for one less than that side
-    scalar : whether a number may stand in its place, or None
+    sides : one letter for each side: n samples of the fit, l samples with labels, k clusters, p
+        features, m kernels. Other letters must mean the same number throughout a record. ``?`` is
+        any number.
+    kind : the kind of its numbers, as in numpy
+    least, most : the range of its entries; a letter means one less than that side
+    scalar : whether a single number, or None, may stand in its place
     """
 
     sides: str
@@ -34,7 +35,7 @@ class _Wanted:
     scalar: bool = False
 
 
-#: By the name of the attribute, or of the record and its field.
+#: By the name of the attribute, or by the names of the record and its field.
 WANTED = {
     "labels_": _Wanted("l", "i", 0, "k"),
     "_clusters": _Wanted("n", "i", 0, "k"),
@@ -81,15 +82,15 @@ WANTED = {
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
 
-#: No whole number of a model is larger: JSON has them of any length, and compiled code has not.
+#: The largest whole number of a model. JSON allows any length, but compiled code does not.
 _LARGEST = 2**53
 
-#: Attributes that are only shown: what overflowed in a fit that failed is part of its history.
+#: Attributes that are only shown. The history of a fit that failed may hold infinite numbers.
 _SHOWN = ("history_", "n_clusters_evidence_", "objective_", "inertia_", "verdict_", "notes_")
 
 
 def check(estimator: Any) -> None:
-    """Refuse a fitted estimator any array of which is not what a fit leaves: a ValueError."""
+    """Raise a ValueError if any array of an estimator could not come from a fit."""
     held = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
     own = {name: value for name, value in vars(estimator).items() if name.startswith("_")}
     sizes = _sizes(estimator)
@@ -118,11 +119,11 @@ def _sizes(estimator: Any) -> dict[str, int]:
 
 
 def _look(value: Any, name: str, sizes: dict[str, int]) -> None:
-    """Check a value, and all that it holds."""
+    """Check a value and everything in it."""
     if hasattr(value, "get_params"):
         check(value)
     elif is_dataclass(value) and not isinstance(value, type):
-        inside = dict(sizes)  # letters of this record alone
+        inside = dict(sizes)  # letters of this record only
         for field in fields(value):
             _look(getattr(value, field.name), f"{type(value).__name__}.{field.name}", inside)
     elif isinstance(value, list | tuple):

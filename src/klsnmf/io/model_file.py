@@ -1,13 +1,13 @@
-"""Models in files that are safe to load, whoever made them.
+"""Model files that are safe to load, whoever made them.
 
-A model file is an archive of ``klsnmf.core.archive``, with the text ``model``. Loading runs nothing
-from the file: it names classes, and only those in the tables below exist for it; attributes are
-numbers, text, arrays and these classes.
+A model file is an archive of ``klsnmf.core.archive`` with the text ``model``. Loading runs nothing
+from the file. The file names classes, but only those in the tables below are known. Attributes are
+numbers, text, arrays and objects of these classes.
 
-skops, the usual answer, would do the same for any estimator of scikit-learn. It trusts more than
-200 estimators and 300 functions before it is told of any, builds them through their own
-``__setstate__``, and unpacks archives of any size. The table here has some twenty classes, half of
-them records, and needs no package.
+skops is the usual tool for this, and can store any estimator of scikit-learn. By default it trusts
+more than 200 estimators and 300 functions, builds them through their own ``__setstate__``, and
+unpacks archives of any size. The table here has about twenty classes, half of them records, and
+needs no package.
 """
 
 from __future__ import annotations
@@ -53,26 +53,27 @@ from ..solve.solution import Doubts, Trouble
 from . import model_checks
 from .errors import ModelError as ModelError
 
-#: Estimators, by name. Those that cannot place new samples have no use for a file.
+#: Estimators by name. Only those that can place new samples are saved.
 _ESTIMATORS: dict[str, Any] = {
     estimator.__name__: estimator for estimator in METHODS.values() if hasattr(estimator, "predict")
 }
 
-#: Parameters of the fit that was, neither written nor read: a connection is of no use to whoever
-#: loads the model, and a path of a stranger would be written to, and removed, by the next fit.
+#: Parameters that are neither written nor read. A connection is useless to those who load the
+#: model, and the next fit would write to the path of a stranger, and remove it.
 _OF_ONE_FIT = ("engine", "checkpoint")
 
 
 def can_save(estimator: Any) -> bool:
-    """Whether a file of this estimator would be of use: it can place new samples."""
+    """Whether this estimator can place new samples, so that a model file is useful."""
     return type(estimator).__name__ in _ESTIMATORS
 
 
 def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
     """Write a fitted estimator of ``METHODS`` into a file, ``*.npz``, all at once or not at all.
 
-    No parameter may be a function. ``about`` is what else to keep: numbers, text, lists, dicts and
-    arrays. A model fitted on a device is written as numpy arrays, and is of the host when loaded.
+    No parameter may be a function. ``about`` is stored with it: numbers, text, lists, dicts and
+    arrays. A model that was fitted on a device is written as numpy arrays, and is loaded on the
+    host.
     """
     estimator = host_copy(estimator)
     if not can_save(estimator):
@@ -87,7 +88,7 @@ def save(estimator: Any, path: str | os.PathLike[str], **about: Any) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """The estimator in a file, and what was kept with it. No code runs from the file."""
+    """The estimator in a file, and what was stored with it. No code from the file is run."""
     with refused_by(partial(_refused, path)):
         stored = _ARCHIVE.read(path, ("estimator", "about"))
         estimator, about = stored["estimator"], stored["about"]
@@ -99,9 +100,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _preparation(about: dict[str, Any], estimator: Any) -> base.Preparation:
-    """What is done to samples before the estimator sees them, checked."""
+    """The preparation of samples for the estimator, after a check."""
     found, p = about.get("preparation"), estimator.n_features_in_
-    if found is None:  # files of klsnmf 0.1 had a scale at most
+    if found is None:  # files of klsnmf 0.1 have at most a scale
         names, scale = about.get("features"), about.get("scale")
         steps = () if scale is None else (numbers.Standard(scale["mean"], scale["spread"]),)
         found = base.Preparation(p, None if names is None else tuple(names), steps)
@@ -122,7 +123,7 @@ def _refused(path: str | os.PathLike[str], reason: object) -> ModelError:
 
 
 class _ModelArchive(Archive):
-    """Knows estimators too, by their parameters and their fitted attributes."""
+    """An archive that also stores estimators, by their parameters and fitted attributes."""
 
     def encode(self, value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         kind = type(value).__name__

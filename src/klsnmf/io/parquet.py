@@ -68,7 +68,7 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
             "--columns."
         )
     require_some(path, [*kept, *places.words], names)
-    # Rows are what the file claims; a page of a few bytes may stand for millions of them.
+    # The number of rows is only a claim: a page of a few bytes may stand for millions of rows.
     size = 8 * n * len(kept)
     if size > LIMIT:
         raise InputError(
@@ -92,7 +92,7 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         X[:, j] = values.to_numpy(zero_copy_only=False)
 
     def words(place: int) -> list[str]:
-        # A text that is there once may stand in every row: it is made once, too.
+        # A text that is stored once may be in every row, so it is made only once.
         found = column(place).combine_chunks().dictionary_encode()
         names = ["" if value is None else str(value) for value in found.dictionary.to_pylist()]
         return ["" if i is None else names[i] for i in found.indices.to_pylist()]

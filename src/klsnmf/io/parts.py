@@ -1,4 +1,4 @@
-"""Tables in several parts, files or sheets: rows are put below each other, if their columns fit."""
+"""Tables in several files or sheets: rows are joined, if their columns are the same."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
     first, *others = tables
     for other in others:
         _require_fit(first, other)
-    # Both what is put together and its parts are in memory for a moment.
+    # The whole and its parts are in memory together for a moment.
     size = sum(_size(table.X) for table in tables)
     memory.require(size, f"The table of {name}", "Give fewer parts.")
     n = sum(len(table.ids) for table in tables)
     counted = all(isinstance(table.ids, Counted) for table in tables)
     lines = (table.lines or range(1, len(table.ids) + 1) for table in tables)
     names = [name for name in first.words if all(name in table.words for table in tables)]
+    aside = [name for name in first.aside if all(name in table.aside for table in tables)]
     targets = [table.target for table in tables if table.target is not None]
     messages = [f"{table.name}: {text}" for table in tables for text in table.messages]
     return replace(
@@ -37,6 +38,7 @@ def stacked(tables: Sequence[Table], name: str) -> Table:
         messages=[f"{plural(len(tables), 'part')} were put together: {n} rows.", *messages],
         lines=[line for part in lines for line in part],
         words={name: [word for table in tables for word in table.words[name]] for name in names},
+        aside={name: [word for table in tables for word in table.aside[name]] for name in aside},
         parts=[part for table in tables for part in [table.name] * len(table.ids)],
     )
 
@@ -62,7 +64,7 @@ def _size(X: Any) -> float:
 
 
 def _require_fit(first: Table, other: Table) -> None:
-    """Refuse a part that has other columns than the first; the message says which."""
+    """Refuse a part whose columns differ from those of the first; the message says how."""
     remedy = "Parts need the same columns: leave it out, or choose columns that all have."
     ours, theirs = first.features, other.features
     if ours is not None and theirs is not None:

@@ -1,4 +1,4 @@
-"""A file or a folder of any kind that is known, and several of them together."""
+"""Reads a file or folder of any known kind, or several of them together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .folders import find, most_files
 from .parts import stacked
 from .table import Choice, Table
 
-#: How files are read, by the end of their name.
+#: Readers by the ending of the file name.
 READERS: dict[str, Callable[[Path, Choice], Table]] = {
     ".csv": csv.read,
     ".tsv": csv.read,
@@ -34,15 +34,15 @@ READERS: dict[str, Callable[[Path, Choice], Table]] = {
 #: Parts of a table that a folder may hold.
 _PARTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npy")
 
-#: What a folder may hold, and how the names of such files end.
+#: What a folder may hold, and the endings of such files.
 _KINDS = {"images": images.SUFFIXES, "texts": texts.SUFFIXES, "parts": _PARTS}
 
-#: Files of spreadsheets, which can save what is read here.
+#: Files of other spreadsheets, which can be saved as CSV.
 _SPREADSHEETS = (".xls", ".ods", ".numbers")
 
 
 def read_all(paths: Sequence[Path], choice: Choice) -> Table:
-    """The samples of one file or folder, or of several, the rows of one below those of another."""
+    """The samples of one or several files or folders, joined row by row."""
     if len(paths) == 1:
         return read(paths[0], choice)
     name = f"{paths[0]} and {plural(len(paths) - 1, 'other')}"
@@ -88,7 +88,7 @@ def read(path: Path, choice: Choice) -> Table:
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files of tables at these paths: a folder of parts stands for its files."""
+    """The files of tables at these paths; a folder stands for the files in it."""
     found: list[Path] = []
     for path in paths:
         parts = path.is_dir() and folder_kind(path) == "parts"
@@ -109,5 +109,5 @@ def _read_parts(path: Path, choice: Choice) -> Table:
     return replace(table, messages=[*found.told("table"), *table.messages])
 
 
-#: How folders are read, by what most of their files are.
+#: Readers of folders, by the kind of most of their files.
 _FOLDERS = {"images": images.read, "texts": texts.read, "parts": _read_parts}

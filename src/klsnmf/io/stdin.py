@@ -1,4 +1,4 @@
-"""The standard input, ``-``: what another program writes, read as the file that it would be."""
+"""The standard input, ``-``: the output of another program, read like a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .table import InputError, Table
 #: What the standard input is called in messages.
 NAME = "standard input"
 
-#: How files begin, and how the names of such files end; all else is text.
+#: How files of each kind begin, and the ending of their names. All else is text.
 _BEGINNINGS = {
     b"\x1f\x8b": ".csv.gz",
     b"PAR1": ".parquet",
@@ -27,7 +27,7 @@ _CHUNK = 2**20
 
 
 def read(reader: Callable[[Path], Table]) -> Table:
-    """What comes in, put into a file that a reader reads, and removed then."""
+    """Write the input to a temporary file, and read that."""
     if sys.stdin.isatty():
         raise InputError(
             "DATA is -, the standard input, and nothing is written to it. Send a table into it, as "
@@ -45,7 +45,7 @@ def read(reader: Callable[[Path], Table]) -> Table:
 
 
 def _fill(path: Path) -> str:
-    """Write the standard input to a file; how its name should end."""
+    """Write the standard input to a file, and return the ending for its name."""
     stream, size, start = sys.stdin.buffer, 0, b""
     with path.open("wb") as file:
         while part := stream.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""What every input becomes, a table of samples; and how its columns are chosen by name."""
+"""The table of samples that every input becomes, and how its columns are chosen by name."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ from .errors import InputError as InputError
 #: Cells that say that a value is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 
+#: A column with more different words than this holds names or text, and no categories.
+MOST_CATEGORIES = 50
+
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user, or a model, wants of a file.
+    """What the user, or a model, wants from a file.
 
     Attributes
     ----------
-    columns : to cluster by, each a name, a pattern such as ``GENE*``, or several with commas
-        between; None for all with numbers
-    exclude : columns to leave out, in the same way
-    words : columns to read as words, in the same way: categories
+    columns : columns to cluster by: names, patterns such as ``GENE*``, or several with commas
+        between; None for all columns of numbers
+    exclude : columns to leave out, given in the same way
+    words : columns of categories, given in the same way
     text_column : a column of text to cluster by, in place of numbers
     id_column, label_column : columns with the names and the known classes of the samples
-    image_shape : the shape to bring images to; None to find one
-    sheets : sheets of a workbook, one below the other; of cells, the matrix to read
+    image_shape : the shape to resize images to; None to find one
+    sheets : sheets of a workbook, to be joined row by row; for .h5ad files, the matrix to read
     skip_broken : whether images that cannot be read are left out
     exact : whether each text in columns and words is one name, commas or not
     """
@@ -54,7 +57,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """Samples, and what is known of them.
+    """Samples, and what is known about them.
 
     Attributes
     ----------
@@ -64,13 +67,16 @@ class Table:
     features : (p,) names of the columns, if they have any
     target : (n,) known classes, if there are any; None for a sample without one
     image_shape : (height, width) or (height, width, 3) if rows are images
-    messages : what the user should know of how the data were read
-    warnings : what in the data may mislead the clusters
-    lines : (n,) the line of a text file that each sample stands on
+    messages : what the user should know about how the data were read
+    warnings : what in the data may lead to wrong clusters
+    lines : (n,) the line of each sample in a text file
     parts : (n,) the file or sheet that each sample is from, if there are several
     words : columns of words by name, each (n,), None where a word is missing
-    text_column : that one of words that holds text to cluster by, if there is one
-    rows : (n,) the row of the file that each sample is, from 0, if some rows were left out
+    text_column : the column in ``words`` with text to cluster by, if there is one
+    rows : (n,) the row of each sample in the file, from 0, if some rows were left out
+    aside : columns of text that are not used, by name, each (n,), if they hold few different words
+    blank : (n,) whether a sample has no known word, or only counts of 0, if texts or counts were
+        prepared
     """
 
     name: str
@@ -86,6 +92,8 @@ class Table:
     words: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     text_column: str | None = None
     rows: Labels | None = None
+    aside: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    blank: NDArray[np.bool_] | None = None
 
     def only(self, kept: Labels) -> Table:
         """The samples at these places."""
@@ -97,17 +105,19 @@ class Table:
             lines=None if self.lines is None else [self.lines[i] for i in kept],
             parts=None if self.parts is None else [self.parts[i] for i in kept],
             words={name: [words[i] for i in kept] for name, words in self.words.items()},
+            aside={name: [words[i] for i in kept] for name, words in self.aside.items()},
             rows=kept if self.rows is None else self.rows[kept],
+            blank=None if self.blank is None else self.blank[kept],
         )
 
     def place(self, i: int) -> str:
-        """Where a sample stands in its file, in words."""
+        """Where a sample is in its file, in words."""
         row = f"row {i + 1 if self.rows is None else int(self.rows[i]) + 1}"
         where = row if self.lines is None else f"line {self.lines[i]}"
         return where if self.parts is None else f"{where} of {self.parts[i]}"
 
     def require_numbers(self, *, gaps: bool, last_resort: str = "") -> None:
-        """Refuse infinity, and NaN unless gaps are allowed: how many, where, and what to do."""
+        """Refuse infinity, and NaN unless ``gaps``. The error says how many and where."""
         values = self.X.data if sparse.issparse(self.X) else self.X
         bad = ~np.isfinite(values)
         if gaps:
@@ -135,7 +145,7 @@ class Table:
 
 
 def numbers(X: Any, where: str) -> Any:
-    """X as float32 where that holds it exactly, as float64 otherwise."""
+    """X as float32 if this is exact, and as float64 otherwise."""
     if X.dtype.kind not in "biuf":
         kind = "complex numbers" if X.dtype.kind == "c" else "text" if X.dtype.kind in "US" else ""
         raise InputError(
@@ -152,7 +162,7 @@ def numbers(X: Any, where: str) -> Any:
 def classes(values: Sequence[Any]) -> NDArray[Any]:  # (n,)
     """Classes as text or whole numbers, None for those that are missing.
 
-    They are kept as objects: an array of text takes the length of the longest for each.
+    They are kept as objects, because an array of text takes the longest length for every entry.
     """
     found = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
@@ -170,7 +180,7 @@ def known_words(cells: Sequence[str]) -> list[str | None]:
 
 
 class Counted(Sequence[str]):
-    """Names for samples that have none: their row, from 1. Each is made when it is asked for."""
+    """Names for samples without names: their row, from 1. Each is made only when needed."""
 
     def __init__(self, n: int) -> None:
         self.rows = range(1, n + 1)
@@ -185,13 +195,13 @@ class Counted(Sequence[str]):
 
 @dataclass(frozen=True)
 class Places:
-    """Where the columns of a table are that were asked for.
+    """The places of the columns that were asked for.
 
     Attributes
     ----------
-    features : those to cluster by; ``named`` are those of them that were asked for by their name
-    ids, labels : those with the names and the known classes of the samples
-    words : those to be read as words
+    features : columns to cluster by; ``named`` are those that were asked for by their full name
+    ids, labels : columns with the names and the known classes of the samples
+    words : columns to read as words
     """
 
     features: list[int]
@@ -202,7 +212,7 @@ class Places:
 
 
 def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
-    """Where the columns are that were asked for."""
+    """Find the columns that were asked for."""
     ids, labels = (
         None if name is None else place_of(path, names, name)
         for name in (choice.id_column, choice.label_column)
@@ -235,7 +245,7 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
 def _matching(
     path: Path, names: Sequence[str], given: Sequence[str], exact: bool
 ) -> dict[int, bool]:
-    """The places of columns by names and patterns, and whether each was named itself."""
+    """The places of columns by names and patterns, and whether each was named in full."""
     found: dict[int, bool] = {}
     for word in given if exact else split_all(names, given):
         if exact or word in names or not any(sign in word for sign in "*?["):
@@ -250,7 +260,7 @@ def _matching(
 
 
 def text_left_out(names: Sequence[str]) -> str:
-    """What to say of columns that hold no numbers, and what they could be used for."""
+    """A note on columns that hold text, and what they can be used for."""
     use = "To use one: --id-column, --encode or --text-column NAME."
     return f"Left out, because they hold text: {listed(names)}. {use}"
 
@@ -265,14 +275,14 @@ def require_some(path: Path, kept: Sequence[int], names: Sequence[str]) -> None:
 
 
 def needs(path: Path, package: str, otherwise: str = "") -> InputError:
-    """What to say where a package that reads such files is not installed."""
+    """The error if a package for such files is not installed."""
     return InputError(
         f"Reading {path} needs the package {package}. Run: pip install {package}{otherwise}"
     )
 
 
 def place_of(path: Path, names: Sequence[str], name: str) -> int:
-    """Where a column is; an error that names the nearest one if there is none."""
+    """The place of a column; if there is none, the error names the most similar column."""
     count = names.count(name)
     if count == 1:
         return names.index(name)
@@ -284,7 +294,7 @@ def place_of(path: Path, names: Sequence[str], name: str) -> int:
 
 
 def split_all(names: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The names and patterns in texts; a text is a name if there is such a column."""
+    """The names and patterns in texts. A whole text is a name if there is such a column."""
     return [word for text in given for word in ([text] if text in names else split_names(text))]
 
 
@@ -292,6 +302,6 @@ def split_names(text: str) -> list[str]:
     """The names in a,"b, c",d."""
     try:
         cells = next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:  # a line break, which no quotation marks are around
+    except csv.Error:  # a line break outside of quotation marks
         cells = text.split(",")
     return [cell.strip() for cell in cells if cell.strip()]

@@ -14,13 +14,13 @@ from ..core.work import steps
 from .folders import as_text, find
 from .table import Choice, InputError, Table, classes
 
-#: How names of texts end.
+#: The endings of the names of texts.
 SUFFIXES = (".txt",)
 
-#: What the column of texts is called.
+#: The name of the column of texts.
 COLUMN = "text"
 
-#: Bytes of memory for a byte of text: characters of most alphabets take two or four.
+#: Bytes of memory for a byte of text; most characters take one, two or four.
 _GROWTH = 4
 
 

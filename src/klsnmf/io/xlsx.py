@@ -1,7 +1,7 @@
 """Workbooks of spreadsheets: .xlsx and .xlsm, read with openpyxl. No formula and no macro is run.
 
-A workbook is a zip archive of XML. Before openpyxl sees it, its entries are looked through: what
-they unpack to, and that no XML declares entities, which can grow to gigabytes or name other files.
+A workbook is a zip archive of XML. Its entries are checked before openpyxl reads it: their unpacked
+size, and that no XML declares entities, which can grow to gigabytes or name other files.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .cells import table_of
 from .parts import stacked
 from .table import Choice, InputError, Table, needs
 
-#: Cells that are looked at, empty ones included: a sheet may claim many that are not there.
+#: The most cells of a sheet, including empty ones: a sheet may claim cells that do not exist.
 _MOST_CELLS = 200_000_000
 
-#: Bytes of memory for a byte of XML: text that cells share is in memory as a whole.
+#: Bytes of memory for a byte of XML; the text that cells share is all in memory.
 _GROWTH = 4
 
 _CHUNK = 2**20
@@ -70,11 +70,11 @@ def opened_sheets(paths: Sequence[Path], choice: Choice) -> Iterator[list[tuple[
 def values_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[Any]]]:
     """The number of each row of a sheet that is not empty, and the values of its cells.
 
-    All are as long as the first, or longer where cells stand right of it.
+    All rows are at least as long as the first.
     """
     width, seen = 0, 0
     with _sound(path):
-        sheet.reset_dimensions()  # which the file claims, and need not be true
+        sheet.reset_dimensions()  # a claim of the file, which may be wrong
         for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             seen += len(row)
             if seen > _MOST_CELLS:
@@ -90,7 +90,7 @@ def _rows_of(sheet: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sheet(path: Path, sheet: Any, choice: Choice, count: int) -> Table:
-    """The table of one sheet, which is named where there are several."""
+    """The table of one sheet; its name includes the sheet if there are several."""
     shown = path if count == 1 else path.with_name(f"{path.name}, sheet {sheet.title}")
     return table_of(shown, _rows_of(sheet, path), choice, decimal_comma=False)
 
@@ -108,7 +108,7 @@ def _chosen(path: Path, names: list[str], choice: Choice) -> list[str]:
 
 
 def text_of(value: Any) -> str:
-    """A cell as a file of text would have it."""
+    """A cell as it would be in a text file."""
     if value is None or value == "#N/A":
         return ""
     if isinstance(value, bool):
@@ -137,7 +137,7 @@ def _look_through(path: Path) -> None:
 
 
 def _declares(stream: IO[bytes]) -> bool:
-    """Whether XML has a declaration of its type; in UTF-16, where it could not be seen, it may."""
+    """Whether XML has a declaration of its type; in UTF-16 it could hide, so this counts as yes."""
     before = b""
     while part := stream.read(_CHUNK):
         if not before and (part[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in part[:4]):
@@ -150,7 +150,7 @@ def _declares(stream: IO[bytes]) -> bool:
 
 @contextmanager
 def _sound(path: Path) -> Iterator[None]:
-    """Whatever a parser of others says of a file made to confuse it, as a refusal."""
+    """Turn any error that openpyxl raises on a damaged file into a refusal."""
     try:
         yield
     except (InputError, UnsafeFileError, MemoryError, GeneratorExit):

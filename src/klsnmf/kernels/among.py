@@ -14,7 +14,7 @@ from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest
 from ..core.sketch import MANY
 from ..core.types import Array, Matrix
-from ..core.work import allowed_threads, side_by_side
+from ..core.work import side_by_side, threads_of_blas
 from .cells import Cells, nearest_centre
 from .functions import SCALE_NEIGHBOR, Kernel
 from .search import TIE, Rough, block_of
@@ -36,6 +36,11 @@ class Among:
     def __getstate__(self) -> dict[str, Any]:
         made_again = ("_rough", "_cells")
         return {name: value for name, value in vars(self).items() if name not in made_again}
+
+    def make_ready(self) -> None:
+        """Make what every search needs; on a device nothing."""
+        if follows_lists(self.X):
+            _ = self._cells if self.approximate else self._rough
 
     @cached_property
     def _rough(self) -> Rough:
@@ -94,7 +99,7 @@ def _each(parts: Sequence[slice] | Sequence[int], of: Callable[..., Found]) -> l
             found.append(of(parts[place]))
 
     if parts:
-        threads = max(1, min(len(parts), allowed_threads().get("blas", 1)))
+        threads = threads_of_blas(len(parts))
         side_by_side(work, [range(t, len(parts), threads) for t in range(threads)])
     return found
 

@@ -1,4 +1,4 @@
-"""From parameters and samples to a similarity and its matrix: the plan is made, then the Gram."""
+"""From parameters and samples to a similarity and its matrix: first a plan, then the Gram."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from .similarity import (
 from .tiles import KernelTiles, nystrom
 from .workers import RemoteSamples
 
-#: Entries of K that are computed together on a device.
+#: How many entries of K are computed together on a device.
 _BLOCK = 2**23
 
 
@@ -56,7 +56,7 @@ _BLOCK = 2**23
 class KernelSettings:
     """The parameters of a kernel and of its matrix, and what they make of samples.
 
-    As the parameters of the estimators that have the same names. ``kernel`` may be a list, and
+    Fields are like the parameters of estimators with the same names. ``kernel`` may be a list, and
     ``gram`` may be "samples": see ``make_plan``. ``workers`` have the samples too.
     """
 
@@ -73,7 +73,7 @@ class KernelSettings:
 
     @classmethod
     def of(cls, estimator: Any, **fixed: Any) -> KernelSettings:
-        """The parameters of an estimator that have these names, and what it leaves no choice in."""
+        """The parameters of an estimator with these names, and settings that it fixes."""
         names = [field.name for field in fields(cls) if hasattr(estimator, field.name)]
         given = {name: spelled_now(name, getattr(estimator, name)) for name in names}
         return cls(**given | fixed)

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ..core.arithmetic import row_lengths
 from ..core.arrays import slices
 from ..core.types import Array, Labels, Matrix
-from ..core.work import allowed_threads, side_by_side, tell
+from ..core.work import side_by_side, tell, threads_of_blas
 from .search import Rough, block_of, nearest_others
 
 #: The share of neighbours that are to be found, and the samples that are asked for theirs.
@@ -101,7 +101,7 @@ class Cells:
                 done += len(own)
                 tell("neighbours", done, n)
 
-        threads = max(1, min(len(self.members), allowed_threads().get("blas", 1)))
+        threads = threads_of_blas(len(self.members))
         side_by_side(work, [range(t, len(self.members), threads) for t in range(threads)])
         return found, d2
 

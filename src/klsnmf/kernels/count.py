@@ -18,10 +18,12 @@ is explained beyond that.
 say next to nothing. Evenness is (e - 1) / (k - 1), with e the effective number of clusters, exp of
 the entropy of their sizes: 1 if they are equal, and nearly 0 for specks.
 
-The score of k is √persistence · clarity² · evenness · (k - 1)^¾: in a single piece persistence
-falls like 1 / k, and that must not count for few clusters. Data may have clusters of clusters, and
-often the coarse ones are the clearer ones. So the finest number is taken whose score comes near the
-best.
+The score of k is √(p / (1 + p) · (k - 1)) · clarity² · evenness, p the persistence. In a single
+piece persistence falls like 1 / k, and that must not count for few clusters: so (k - 1). And a walk
+that is kept for ever sees clusters no better than one that is kept for long: so p / (1 + p), or the
+separate pieces of a graph would outweigh whatever is inside of them. Data may have clusters of
+clusters, and often the coarse ones are the clearer ones. So the finest number is taken whose score
+comes near the best.
 """
 
 from __future__ import annotations
@@ -37,34 +39,37 @@ from ..core.types import Array
 KNOWN_TO = 1e-6
 
 #: The share of slow directions that cuts of a single piece explain (see ``by_chance``).
-_LEAST_CHANCE = 0.6
+_LEAST_CHANCE = 0.2
 _CHANCE = 0.71
-_OF_FEW = 0.25
+_OF_A_LINE = 0.88
+_BY_DIMENSION = 1 / 7
+OF_FEW = 0.86
 _OF_TWO = 0.28
 _ALL = 0.97
 
-#: The finest number is taken whose score is at least this share of the best.
-NEAR = 0.6
+#: The dimension that is taken where none is known: in more, less is explained by chance.
+PLANE = 2.0
+
+#: The finest number is taken whose score is at least this share of the best; 0.65 to 0.8 do alike.
+NEAR = 0.7
 
 #: Below this no number stands out: all samples are one cluster. Of 120 draws of samples without
-#: clusters, normal and uniform in 2, 10 and 50 dimensions, 95 % stay below it.
-LEAST = 0.012
+#: clusters, normal and uniform in 2, 10 and 50 dimensions, all stay below half of it.
+LEAST = 0.03
 
 #: An answer is clear if its score is at least this, and no other number has more than this share of
-#: it. That all samples are one piece is clear where no number has a tenth of the least score.
-CLEAR = 1.5
+#: it, where all of the time counts, √p in the place of √(p / (1 + p)). That all samples are one
+#: piece is clear where no number has a twentieth of the least score.
+CLEAR = 0.8
 RIVAL = 0.4
-_NOTHING = LEAST / 10
-
-#: Candidates that are told where the answer is not clear.
-_TOLD = 3
+_NOTHING = LEAST / 20
 
 #: Of two numbers of clusters within this ratio only the better is a level.
 _SAME_LEVEL = 1.25
 
 #: A level has at least this share of the best score, and there are no more than so many.
 _LEVEL = 0.1
-_MOST_LEVELS = 5
+_MOST_LEVELS = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,8 +88,8 @@ class Evidence:
     by_chance : ndarray of shape (n_candidates,)
         What cuts of a single piece would explain of them.
     score : ndarray of shape (n_candidates,)
-        √persistence · clarity² · evenness · (k - 1)^¾, clarity = (explained - by_chance) / (1 -
-        by_chance), evenness that of the sizes of the clusters.
+        √(p / (1 + p) · (k - 1)) · clarity² · evenness, p the persistence, clarity = (explained -
+        by_chance) / (1 - by_chance), evenness that of the sizes of the clusters.
     eigenvalues : ndarray
         The largest of S = Deg^-½ K Deg^-½, in descending order.
     chosen : int
@@ -107,37 +112,29 @@ class Evidence:
     @property
     def levels(self) -> tuple[int, ...]:
         """The numbers of clusters that persist: the chosen one, then the others, best first."""
-        if self.chosen == 1:
-            return (1,)
         found = [self.chosen]
+        least = _NOTHING if self.chosen == 1 else max(LEAST, _LEVEL * self.score.max())
         for place in np.argsort(-self.score, kind="stable"):
             k = int(self.candidates[place])
             apart = all(max(k, one) > _SAME_LEVEL * min(k, one) for one in found)
-            if apart and self.score[place] >= max(LEAST, _LEVEL * self.score.max()):
+            if apart and self.score[place] > least:
                 found.append(k)
         return tuple(found[:_MOST_LEVELS])
-
-    @property
-    def best(self) -> tuple[int, ...]:
-        """The chosen number and those that come next to it in score, three in all."""
-        order = [int(k) for k in self.candidates[np.argsort(-self.score, kind="stable")]]
-        scored = [k for k in order if self.of(k, "score") > _NOTHING and k != self.chosen]
-        return (self.chosen, *scored[: _TOLD - 1])
 
     @property
     def clear(self) -> bool:
         """Whether the number is clear, so that it can be trusted."""
         if self.chosen == 1:
             return not (self.score > _NOTHING).any()
-        others = self.candidates != self.chosen
-        rival = self.score[others].max() if others.any() else 0.0
-        best = self.of(self.chosen, "score")
+        in_all = self.score * np.sqrt(1 + self.persistence)
+        own = self.candidates == self.chosen
+        best, rival = in_all[own].max(initial=0.0), in_all[~own].max(initial=0.0)
         return bool(best >= CLEAR and rival <= RIVAL * best)
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        others = [str(k) for k in self.best if k != self.chosen]
+        others = [str(k) for k in self.levels if k != self.chosen]
         look = f"look at {' and '.join(others)} too." if others else ""
         if self.chosen == 1:
             one = "The samples form one piece, without clear clusters."
@@ -157,8 +154,7 @@ class Evidence:
 
     def __repr__(self) -> str:
         lines = [self.verdict, "clusters  score  persistence  clarity"]
-        told = () if self.clear and self.chosen == 1 else {*self.levels, *self.best}
-        for k in sorted({*told} - {1}):
+        for k in sorted({*self.levels} - {1}):
             values = (self.of(k, name) for name in ("score", "persistence", "clarity"))
             lines.append("{:8d}  {:5.2f}  {:11.2f}  {:7.2f}".format(k, *values))
         return "\n".join(lines if len(lines) > 2 else lines[:1])
@@ -174,8 +170,9 @@ def chosen_of(candidates: Array, score: Array) -> int:
 def scores(
     persistence: Array, explained: Array, chance: Array, evenness: Array, numbers: Array
 ) -> Array:  # (candidates,) each
-    seen = np.sqrt(persistence) * clarity(explained, chance) ** 2 * evenness
-    return np.asarray(seen * (numbers - 1.0) ** 0.75)
+    kept = persistence / (1 + persistence)
+    seen = np.sqrt(kept * (numbers - 1.0)) * clarity(explained, chance) ** 2
+    return np.asarray(seen * evenness)
 
 
 def evenness_of(sizes: Array) -> float:  # (k,)
@@ -189,18 +186,27 @@ def clarity(explained: Array, chance: Array) -> Array:
     return np.asarray(np.clip((explained - chance) / (1 - chance), 0, 1))
 
 
-def by_chance(values: Array, numbers: Array, n: int, q: int) -> Array:  # (m,), (candidates,)
+def by_chance(
+    values: Array,
+    numbers: Array,
+    n: int,
+    q: int,
+    dimension: float = PLANE,
+    of_few: float = OF_FEW,
+) -> Array:  # (m,), (candidates,)
     """The share of the slow directions that k cuts of a single piece explain.
 
-    The rates of a piece of d dimensions grow like j^(2/d), which tells d. The more dimensions, the
-    less is explained. More is explained where there are only two clusters, and where a cluster
-    has few samples beside the q neighbours, above all if pieces are thin. The numbers are those
-    that few pieces exceed, normal or uniform, of 2 to 50 dimensions and 100 to 5000 samples.
+    The more dimensions samples lie in, the less is explained. More is explained where there are
+    only two clusters, and where a cluster has few samples beside the q neighbours, above all if
+    pieces are thin: there the rates, which in d dimensions grow like j^(2/d), grow fast. The form
+    was read from draws of single pieces, normal or uniform, of 2 to 50 dimensions; the constants
+    are those with which the number of clusters is found best.
     """
     rates = np.maximum(1 - values, KNOWN_TO)
     j = np.arange(5, min(60, len(rates) - 1, n // 8) + 1)
     slope = np.polyfit(np.log(j), np.log(rates[j]), 1)[0] if len(j) > 2 else 1.0
-    many = np.clip(0.3 + 0.4 * np.sqrt(max(slope, 0)), _LEAST_CHANCE, _CHANCE)
+    many = _OF_A_LINE - _BY_DIMENSION * np.log(max(dimension, 1.0))
+    many = np.clip(many, _LEAST_CHANCE, _CHANCE)
     crowd = q * numbers / n
-    few = _OF_FEW * np.sqrt(crowd) * (1 + 2 * (np.clip(slope, 1, 2) - 1) * crowd)
-    return np.asarray(np.minimum(many + few + _OF_TWO / numbers**2, _ALL))
+    few = of_few * np.sqrt(np.minimum(crowd, 1)) * (1 + 2 * (np.clip(slope, 1, 2) - 1) * crowd)
+    return np.asarray(np.minimum(many + (1 - many) * few + _OF_TWO / numbers**2, _ALL))

@@ -1,9 +1,10 @@
-"""Samples of which very many are equal: each is linked to some of the others, not to all.
+"""Very many equal samples, called a crowd: each is linked to some of the others, not to all.
 
-All of them tie for the nearest, and to keep every tie would link all with all: a matrix of all
-pairs. In a crowd each sample has so many of its equals, some steps further on in a round. Steps
-drawn at random, the same for all, make a graph that is as good as one of all pairs: its second
-eigenvalue is far below the first, and the crowd stays together [AR94]_.
+All of them are nearest neighbours of each other, and keeping every tie would mean a matrix of all
+pairs. Instead, the samples of a crowd stand in a circle, and each is linked to those that are
+certain numbers of steps away. The numbers are drawn at random and are the same for all. Such a
+graph is as good as one of all pairs: its second eigenvalue is far below the first, so that the
+crowd stays together [AR94]_.
 
 .. [AR94] Noga Alon, Yuval Roichman. *Random Cayley graphs and expanders*. Random Structures and
    Algorithms 5 (1994), 271-284.
@@ -29,7 +30,7 @@ _SPREAD = 2654435761
 
 
 def crowds_of(X: Matrix, rows: Labels, least: int) -> list[Labels]:
-    """The places of equal samples among these rows, where there are so many at least."""
+    """The places of equal samples among these rows, for each group of at least this size."""
     if sparse.issparse(X):
         together = defaultdict(list)
         some = canonical(X[rows])

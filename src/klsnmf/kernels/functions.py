@@ -25,7 +25,7 @@ SCALE_NEIGHBOR = 7
 #: D is a difference of numbers that close, and float32 would leave little of it.
 WIDE = 0.02
 
-#: A kernel of the user's: k(X, Y) -> array of shape (len(X), len(Y)).
+#: A function from the user: k(X, Y) -> array of shape (len(X), len(Y)).
 KernelFunction = Callable[[Any, Any], Array]
 
 
@@ -35,7 +35,7 @@ def _never(tiny: float) -> float:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A named kernel: how a pair is measured, and what becomes of the measure.
+    """A named kernel: how a pair is measured, and the function of this measure.
 
     ``profile`` is a function of the scaled squared distance, or of the inner product, which it may
     overwrite. ``end`` is for kernels of distances that decay fast: the scaled squared distance at
@@ -125,7 +125,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class GivenKernel(Kernel):
-    """A function of the user's, which is asked for all pairs at once."""
+    """A function from the user, which is called for all pairs at once."""
 
     profile: KernelFunction
     never_negative: bool = False
@@ -192,12 +192,12 @@ KERNELS = {
 
 
 def kernel_of(kernel: str | KernelFunction) -> Kernel:
-    """A kernel by its name, or a function of the user's."""
+    """A kernel by its name, or a function from the user."""
     return GivenKernel(kernel) if callable(kernel) else KERNELS[kernel]
 
 
 def called(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Array:  # (len(X), len(Y))
-    """What a function of the user's returns, if it will do."""
+    """What the user's function returns, after a check."""
     K = arrays.as_array(kernel(X, Y), X, "What kernel(X, Y) returns")
     shape, real = (X.shape[0], Y.shape[0]), ("bool", "integral", "real floating")
     if tuple(K.shape) != shape or not arrays.namespace(K).isdtype(K.dtype, real):
@@ -231,8 +231,8 @@ def width_of(d2: Array, form: Kernel, radius: float | str) -> tuple[Any, Array]:
 def local_radii(d2: Array) -> Array:  # (n, m), sorted -> (n,)
     """Each sample's distance to its 7th neighbour; never zero.
 
-    Where that many neighbours are duplicates the smallest radius of the others stands in, so
-    that duplicates are alike (k = 1) and everything else is far away.
+    If so many neighbours are duplicates, the smallest radius of the other samples is used, so that
+    duplicates are alike (k = 1) and everything else is far away.
     """
     n, m = d2.shape
     if m == 0:

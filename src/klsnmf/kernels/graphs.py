@@ -35,10 +35,10 @@ NOISY = 2 / 3
 #: better in 1.3 to 3.1; in 5 and more, where images are, more was lost with them without exception.
 THIN = 4.0
 
-#: Samples that tell so.
+#: How many samples are used to find the dimension.
 _ASKED = 256
 
-#: Squared distances below this share of their mean are none.
+#: Squared distances below this share of their mean count as zero.
 _SAME = 1e-12
 
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
@@ -54,6 +54,7 @@ class Numbers:
     more: tuple[int, ...] = ()
     noisy: bool = False
     by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
+    dimension: float | None = None  # in which neighbours lie, if that was asked
 
     @property
     def most(self) -> int:
@@ -63,20 +64,21 @@ class Numbers:
 def numbers_of_neighbors(
     X: Matrix, k: int, noisy: float = NOISY, search: Search | None = None
 ) -> Numbers:
-    """As many as the samples ask for.
+    """The numbers of neighbours that suit the samples.
 
-    No more than half a cluster of average size: what goes beyond links clusters.
+    At most half a cluster of average size, because further neighbours would link clusters.
     """
     n = X.shape[0]
     usual, room = how_many_neighbors(n, k), n // (2 * k)
     around = neighborhood(X, usual, search)
     if around.noise > noisy:
-        return Numbers(max(usual, min(MANY, room)), noisy=True, by_rule=True)
+        many = max(usual, min(MANY, room))
+        return Numbers(many, noisy=True, by_rule=True, dimension=around.dimension)
     if n > _MOST_COMPARED:
-        return Numbers(usual, by_rule=True)
+        return Numbers(usual, by_rule=True, dimension=around.dimension)
     fewer = (q for q in FEWER if q < usual and around.dimension <= THIN)
     more = (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True)
+    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True, dimension=around.dimension)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Neighborhood:
 
 
 def neighborhood(X: Matrix, q: int, search: Search | None = None) -> Neighborhood:
-    """Of q neighbours, the median over some samples."""
+    """Noise and dimension for q neighbours, as medians over some samples."""
     n = X.shape[0]
     some = np.random.RandomState(0).permutation(n)[:_ASKED]
     anyone = 2 * variance(X)

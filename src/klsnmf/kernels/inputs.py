@@ -1,4 +1,4 @@
-"""What comes from outside: samples found and brought to scale, matrices and graphs checked."""
+"""Input: samples are found and scaled; matrices and graphs are checked."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..core import arrays, files, memory
-from ..core.arithmetic import (
-    canonical,
-    in_units,
-    largest_entry,
-    smallest_entry,
-    with_short_indices,
-)
+from ..core.arithmetic import canonical, in_units, largest_entry, smallest_entry
 from ..core.arrays import as_matrix, cast, namespace, to_host, widest
+from ..core.checks import with_short_indices
 from ..core.types import Array, Matrix
 from ..grams.array import DenseGram
 from ..grams.base import Gram
@@ -41,12 +36,12 @@ def is_path(X: Any) -> bool:
 
 
 def is_dask_array(X: Any) -> bool:
-    """Without an import of Dask."""
+    """Whether X is a dask.array, without importing Dask."""
     return type(X).__module__.startswith("dask.array") and hasattr(X, "rechunk")
 
 
 def here(X: Any) -> Any:
-    """X, or the array of the .npy file that X names: in memory if it fits, else on the disk."""
+    """X, or the array in the .npy file that X names: in memory if it fits, else on the disk."""
     if not is_path(X):
         return X
     try:
@@ -83,10 +78,10 @@ def moderate_unit(size: float) -> float:
 def choose_row_norm(X: Matrix) -> str | None:
     """row_norm="auto": "l2" for amounts, numbers that are never negative, of 20 features or more.
 
-    Amounts, such as intensities, counts or tf-idf, say what a sample is by their proportions; their
-    sum says how bright, long or large it is. Coordinates, which can be negative, mean
-    themselves, and so do coordinates that were moved away from zero: amounts come near it, in most
-    features. Scaling takes one of the dimensions away: too many where there are few.
+    The proportions of amounts, such as intensities, counts or tf-idf, say what a sample is; their
+    sum says how bright, long or large it is. Coordinates are different: they can be negative, or
+    were moved away from zero, and their size matters. Amounts come near zero in most features.
+    Scaling removes one dimension, which is too much if there are few.
     """
     amounts = X.shape[1] >= _MANY_FEATURES and smallest_entry(X) >= 0 and _comes_near_zero(X)
     return "l2" if amounts else None
@@ -103,7 +98,7 @@ def _comes_near_zero(X: Matrix) -> bool:
 
 
 def scaled(X: Matrix, row_norm: str | None, unit: float) -> Matrix:
-    """The samples as a kernel sees them."""
+    """The samples as the kernel sees them."""
     if sparse.issparse(X):
         X = with_short_indices(canonical(X))
     return unit_rows(X) if row_norm == "l2" else in_units(X, unit)
@@ -115,7 +110,7 @@ def unit_rows(X: Matrix) -> Matrix:
 
 
 def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
-    """The Gram of a kernel matrix of the user's."""
+    """The Gram of a kernel matrix from the user."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"A precomputed kernel must be square, of shape (n_samples, n_samples); "
@@ -128,7 +123,7 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
 
 
 def _array_gram(K: Array) -> DenseGram:
-    """In double precision where K is so close to constant that float32 would lose distances."""
+    """The Gram of an array, in double precision if float32 would lose the distances."""
     gram = DenseGram(K)
     if gram.dtype == np.float32 and 1 - gram.mean / max(gram.largest, 1e-300) < WIDE:
         return DenseGram(cast(gram.K, widest(gram.K)))
@@ -201,7 +196,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
 
 
 def require_moderate(values: Array, name: str) -> None:
-    """Weights of samples or pairs, none so large that sums of products overflow."""
+    """Refuse weights so large that sums of products overflow."""
     most, limit = float(np.abs(values).max(initial=0)), _largest_weight(values.dtype)
     if most > limit:
         raise ValueError(
@@ -211,7 +206,7 @@ def require_moderate(values: Array, name: str) -> None:
 
 
 def require_some_weight(values: Array, name: str) -> None:
-    """Weights that are not all so small that sums of products vanish."""
+    """Refuse weights that are all so small that sums of products vanish."""
     most, limit = float(np.abs(values).max(initial=0)), 1 / _largest_weight(values.dtype)
     if 0 < most < limit:
         raise ValueError(

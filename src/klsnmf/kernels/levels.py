@@ -1,4 +1,4 @@
-"""The levels at which samples form clusters: data, and drawings of them."""
+"""The levels at which samples form clusters: the data, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Level:
     n_clusters : int
     labels : ndarray of shape (n_samples,)
     score, persistence, clarity : float
-        As in the evidence for numbers of clusters.
+        As in :class:`klsnmf.kernels.count.Evidence`.
     stability : float
-        Mean adjusted Rand index of clusters found from different parts of the samples.
+        Adjusted Rand index of clusters that are found from two different parts of the samples.
     cut : float
-        The share of walks that leave their clusters before detail is forgotten; None without a
+        The share of walks that leave their clusters before details are forgotten; None without a
         graph.
     joined : bool
-        Whether separate clusters of a finer level are joined here, by their distances.
+        Whether separate clusters of a finer level were joined here, by their distances.
     """
 
     n_clusters: int
@@ -45,17 +45,17 @@ class Level:
 
 @dataclass(frozen=True)
 class Tree:
-    """Which clusters of each level make up which of the next coarser one.
+    """Which clusters of each level make up which clusters of the next coarser level.
 
     Attributes
     ----------
     n_clusters : tuple of int
         The levels, from the coarsest to the finest.
     parents : tuple of arrays
-        For each level but the coarsest, and each of its clusters, the cluster of the level before
-        that most of its samples are in.
+        For every level except the coarsest, and for each of its clusters: the cluster of the
+        coarser level that has most of its samples.
     shares : tuple of arrays
-        The share of its samples that are.
+        The share of its samples that this cluster has.
     """
 
     n_clusters: tuple[int, ...]
@@ -64,7 +64,7 @@ class Tree:
 
     @property
     def places(self) -> list[Array]:
-        """Where the clusters of each level stand in a row, from 0 to 1: below their parents."""
+        """The horizontal place of each cluster, from 0 to 1, below its parent."""
         rows = [np.arange(self.n_clusters[0], dtype=float)]
         for parents in self.parents:
             place = np.empty(len(parents))
@@ -74,7 +74,7 @@ class Tree:
 
 
 def tree_of(labels: dict[int, Labels]) -> Tree:
-    """From the labels of each level."""
+    """The tree of levels, from the labels of each level."""
     numbers = sorted(labels)
     parents, shares = [], []
     for coarse, fine in pairwise(numbers):
@@ -87,12 +87,12 @@ def tree_of(labels: dict[int, Labels]) -> Tree:
 
 @dataclass(frozen=True, repr=False)
 class Profile:
-    """Numbers of clusters that persist, best first, and how they make up each other.
+    """Good numbers of clusters, best first, and the clusters for each of them.
 
     Attributes
     ----------
     levels : tuple of :class:`klsnmf.kernels.levels.Level`
-        The first is the number that is taken where none is given, then the others, best first.
+        The first is the number that ``n_clusters="auto"`` takes. The others follow, best first.
     evidence : :class:`klsnmf.kernels.count.Evidence`
         The evidence for each number of clusters.
     """
@@ -115,7 +115,7 @@ class Profile:
         return tuple(level.n_clusters for level in self.levels)
 
     def labels(self, n_clusters: int) -> Labels:
-        """The labels at the level with so many clusters."""
+        """The labels at the level with this number of clusters."""
         for level in self.levels:
             if level.n_clusters == n_clusters:
                 return level.labels
@@ -124,11 +124,11 @@ class Profile:
 
     @property
     def tree(self) -> Tree:
-        """Which clusters of each level make up which of the next coarser one."""
+        """Which clusters of each level make up which clusters of the next coarser level."""
         return tree_of({level.n_clusters: level.labels for level in self.levels})
 
     def plot_tree(self, ax: Any = None) -> Any:
-        """Draw the tree of levels, a row of circles a level; returns the axes of matplotlib."""
+        """Draw the tree of levels, one row of circles per level; returns matplotlib's axes."""
         ax = axes(ax)
         tree = self.tree
         places = tree.places
@@ -147,7 +147,7 @@ class Profile:
         return ax
 
     def plot_evidence(self, ax: Any = None) -> Any:
-        """Draw the score of each number of clusters; returns the axes of matplotlib."""
+        """Draw the score of each number of clusters; returns matplotlib's axes."""
         ax = axes(ax)
         numbers, score = self.evidence.candidates, self.evidence.score
         marked = np.isin(numbers, self.n_clusters)

@@ -44,7 +44,7 @@ _SHARPNESS = 4
 
 
 class Mixture:
-    """Some kernels on the same samples, to be summed with weights that k clusters teach."""
+    """Some kernels on the same samples, to be summed with weights learned from k clusters."""
 
     def __init__(self, views: Sequence[View], k: int, rng: np.random.RandomState) -> None:
         self.views = views
@@ -57,7 +57,7 @@ class Mixture:
             self.weights = self._weights(own)
 
     def learn(self, labels: Labels) -> bool:
-        """New weights from the clusters found with the old ones; whether they have settled."""
+        """Find new weights from the clusters of the old ones; return whether they have settled."""
         if len(self.views) == 1:
             return True
         before, self.weights = self.weights, self._weights([labels] * len(self.views))
@@ -87,7 +87,7 @@ class Mixture:
 
 
 def evenly_mixed(views: Sequence[View]) -> Gram:
-    """The sum of kernels that count alike, before diffusion."""
+    """The sum of kernels with equal weights, before diffusion."""
     if len(views) == 1:
         return views[0].base
     scales = [view.base.shape[0] / view.base.trace for view in views]
@@ -112,7 +112,7 @@ def explained(K: Gram, labels: Labels) -> float:
 def most_explained(K: Gram, k: int, rng: np.random.RandomState) -> float:
     """The most variance that k clusters can explain: the k - 1 leading eigenvalues of centred K.
 
-    Zero where that is rounding: the kernel says that all samples are the same.
+    It is zero if only rounding is left, because the kernel says that all samples are the same.
     """
     n = K.shape[0]
     _, total = variance(K)
@@ -130,7 +130,7 @@ def most_explained(K: Gram, k: int, rng: np.random.RandomState) -> float:
 
 
 def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
-    """Clusters of one kernel alone."""
+    """The clusters of a single kernel."""
     with threads_for(K.flops * k):
         embedding = spectral_embedding(K, k, rng)
     labels: Labels = kmeans(embedding, k, draw_seed(rng), n_init=4).labels_
@@ -138,7 +138,7 @@ def _labels_of(K: Gram, k: int, rng: np.random.RandomState) -> Labels:
 
 
 def matrix_for_sum(K: Gram) -> Matrix:  # (n, n)
-    """All entries of K, if there is room for them."""
+    """All entries of K, if there is enough memory."""
     if not K.stored:  # unit vectors, in the order of the product too, and K
         _require(K.shape[0], 3 * K.dtype.itemsize)
     return K.entries()

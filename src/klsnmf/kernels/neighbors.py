@@ -22,17 +22,17 @@ from .search import (
     sorted_exactly,
 )
 
-#: Numbers held at once while something is computed pair by pair.
+#: How many numbers are in memory while something is computed pair by pair.
 _BLOCK = 2**23
 
-#: Neighbours looked at beyond those asked for.
+#: How many more neighbours are searched than asked for.
 SURPLUS = 8
 
 
 def how_many_neighbors(n: int, k: int | None) -> int:
     """n_neighbors="auto": 10, but no more than half a cluster of average size, and at least 3.
 
-    Of n/k samples in a cluster, each has at most n/k - 1 others; what goes beyond them links
+    In a cluster of n/k samples, each has at most n/k - 1 others. Further neighbours would link
     clusters.
     """
     return 10 if k is None else max(3, min(10, n // (2 * k)))
@@ -41,9 +41,9 @@ def how_many_neighbors(n: int, k: int | None) -> int:
 def neighbor_indices(
     X: Matrix, n_neighbors: int, *, approximate: bool = False
 ) -> NDArray[np.intp]:  # (n, m)
-    """The nearest other samples of each sample, nearest first; exact unless told otherwise.
+    """The nearest other samples of each sample, nearest first; exact by default.
 
-    There are fewer than ``n_neighbors`` columns when there are not that many other samples.
+    There are fewer than ``n_neighbors`` columns if there are not so many other samples.
     """
     n = X.shape[0]
     m = min(n_neighbors, n - 1)
@@ -63,12 +63,12 @@ def nearest(
 ) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
-    Sorted by distances computed exactly; the surplus is for those that tie with the last. Data of
-    few distinct values have many of them: for samples that have, the search goes on until none is
-    left out, or there are too many to hold. Others have no more neighbours then: infinitely far.
-    Where very many samples are equal, each keeps some of its equals.
-    ``find`` is another search, given the number of neighbours, and ``search`` one among X that was
-    begun already; ``told`` is how an approximate search goes.
+    They are sorted by exact distances. The further ones are for ties with the last. Data of few
+    distinct values have many ties: for such samples the search goes on until none is left out, or
+    until there are too many for memory. The other samples have infinitely far neighbours in these
+    columns. If very many samples are equal, each keeps some of its equals.
+    ``find`` is another search, which gets the number of neighbours. ``search`` is a search among X
+    that has already begun. ``told`` gets the progress of an approximate search.
     """
     search = search or search_among(X)
     n, surplus, alone = X.shape[0], SURPLUS, find is None
@@ -115,8 +115,8 @@ def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the h
 def reach_of(d2: Array, n_neighbors: int) -> Array:  # (n, m), sorted -> (n,)
     """The squared distance within which neighbours are kept: the last one's, and a bit.
 
-    In data of few distinct values many neighbours are equally far, up to rounding. All that
-    tie with the last are kept, so that neither rounding nor the order of samples decides.
+    In data of few distinct values, many neighbours are equally far, up to rounding. All ties with
+    the last neighbour are kept, so that neither rounding nor the order of samples decides.
     """
     return d2[:, min(n_neighbors, d2.shape[1]) - 1] * (1 + TIE)
 
@@ -126,7 +126,7 @@ def undirected_pairs(
 ) -> tuple[Array, Array, Array]:  # (pairs,) each
     """Each pair i < j once, where j is among the (kept) neighbours of i or the reverse.
 
-    And the place of each among all that are kept.
+    It also returns the place of each pair among all that are kept.
     """
     n, m = neighbors.shape
     i, j = np.repeat(np.arange(n), m), neighbors.ravel()
@@ -148,6 +148,6 @@ def symmetric(i: Array, j: Array, values: Array, diagonal: Array) -> sparse.csr_
 
 
 def binary_graph(X: Matrix, n_neighbors: int, *, approximate: bool = False) -> Graph:
-    """Weight 1 where one sample is among the nearest of the other, else 0."""
+    """Weight 1 if one sample is among the nearest of the other, and 0 otherwise."""
     i, j, _ = undirected_pairs(neighbor_indices(X, n_neighbors, approximate=approximate))
     return Graph(symmetric(i, j, np.ones(len(i), X.dtype), np.zeros(X.shape[0], X.dtype)))

@@ -1,4 +1,4 @@
-"""Samples that belong to no cluster: alone, or in specks."""
+"""Samples that belong to no cluster, alone or in tiny groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .plan import choose_search
 #: Neighbours whose neighbourhoods are compared with that of a sample.
 _ASKED = 10
 
-#: A sample is an outlier if its neighbourhood is so many times as wide as those of its neighbours.
+#: A sample is an outlier if its neighbourhood is this many times as wide as its neighbours' are.
 _WIDER = 3.0
 
 
@@ -26,8 +26,8 @@ class Neighbourhoods:
     """How wide the neighbourhoods of samples are: the distance to the 7th neighbour.
 
     A sample far from all others has a neighbourhood that is much wider than those of its
-    neighbours. So has one of a speck of few samples, fewer than seven. Where samples are sparse
-    everywhere, all neighbourhoods are wide, and none is an outlier.
+    neighbours. The same is true of a sample in a tiny group of fewer than seven. If samples are
+    sparse everywhere, all neighbourhoods are wide, and no sample is an outlier.
     """
 
     X: Matrix  # (n, p)
@@ -35,7 +35,7 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, X: Matrix) -> tuple[Neighbourhoods, Array]:
-        """Those of samples, and which of the samples are outliers."""
+        """The neighbourhoods of samples, and which of the samples are outliers."""
         n = X.shape[0]
         m = min(_ASKED, n - 1)
         if m < 1:

@@ -1,4 +1,4 @@
-"""Separate pieces of a graph, where there are more of them than clusters: which belong together.
+"""Which separate pieces of a graph belong together, if there are more pieces than clusters.
 
 No walk leads from piece to piece, so the graph cannot tell which are near. The samples can. Were
 there links between two pieces of a and b samples at a distance d, a walk would forget in which of
@@ -6,12 +6,12 @@ the two it began after a time that goes with
 
     d² ab / (a + b):
 
-a way that is twice as long takes four times the time, and out of a larger piece it is found later.
-So the two pieces are joined of which this is least, then the next two, until as many are left as
-there are clusters. d is the distance of the two samples that are nearest.
+twice the distance takes four times as long, and the way out of a larger piece is found later. So
+the two pieces for which this is smallest are joined, then the next two, until as many are left as
+there are clusters. d is the distance between the two nearest samples.
 
-Small pieces far from all others would be remembered for long. They are outliers rather than
-clusters, if there are enough pieces that are much larger: they join their nearest first.
+Small pieces far from all others would stay separate for long. If there are enough much larger
+pieces, the small ones are outliers rather than clusters, and join their nearest piece first.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ import numpy as np
 from ..core.arithmetic import all_distances
 from ..core.types import Array, Labels, Matrix
 
-#: A piece is small if as many as there are clusters have more than so many times its samples.
+#: A piece is small if at least k pieces have more than so many times its samples.
 _LARGER = 3
 
-#: Pieces that are compared with each other, at most; beyond the largest all others are small.
+#: At most so many pieces are compared with each other, the largest; all others are small.
 _MOST_PIECES = 512
 
-#: Samples that stand for their pieces, in all, and at least for each.
+#: How many samples represent their pieces, in all, and at least for each piece.
 _ASKED = 4096
 _FEWEST = 8
 
 
 def joined(X: Matrix, piece: Labels, k: int) -> Labels:  # (n, p), (n,) -> (n,)
-    """Pieces, numbered from 0, as k groups of them; as they are where there are no more than k."""
+    """Pieces, numbered from 0, joined to k groups; unchanged if there are no more than k."""
     sizes = np.bincount(piece)
     if len(sizes) <= k:
         return piece
@@ -67,7 +67,7 @@ def _joined(d2: Array, sizes: Array, k: int) -> Labels:  # (c, c), (c,) -> (c,)
 
 
 def _samples_of_each(piece: Labels, most: int) -> list[Labels]:  # (n,)
-    """For each piece so many of its samples at most, taken by chance."""
+    """For each piece at most so many of its samples, drawn at random."""
     mixed = np.random.RandomState(0).permutation(len(piece))
     mixed = mixed[np.argsort(piece[mixed], kind="stable")]
     return [some[:most] for some in np.split(mixed, np.cumsum(np.bincount(piece))[:-1])]

@@ -11,11 +11,11 @@ from ..core import arrays, memory
 from ..grams.low_rank import LANDMARKS
 from .functions import kernel_of
 
-#: Beyond this many samples all pairs take too long, product after product.
+#: With more samples than this, products with all pairs take too long.
 _MOST_TILED = 100_000
 
-#: Neighbours are searched by comparing all pairs from so many features on. Operations beyond which
-#: that is left to an approximate search: minutes for two cores.
+#: From so many features on, neighbours are searched by comparing all pairs. With more operations
+#: than the second number, minutes on two cores, the search is approximate.
 _BRUTE_FEATURES = 16
 _EXACT_WORK = 2e12
 
@@ -31,7 +31,7 @@ _CHEAPER = 0.5
 _ARRAYS = 1.5
 _ARRAYS_IF_SIGNED = 1.8
 
-#: The share of the workers' memory that a kernel matrix may take; beyond they would spill it.
+#: The share of the workers' memory that a kernel matrix may take; with more they would spill it.
 WORKERS_SHARE = 0.5
 
 #: Bytes for each neighbour while a sparse kernel is made, measured.
@@ -40,7 +40,7 @@ BYTES_PER_NEIGHBOR = 120
 
 @dataclass(frozen=True)
 class Plan:
-    """How a kernel matrix is held, how neighbours are found, and why."""
+    """How a kernel matrix is stored, how neighbours are found, and why."""
 
     gram: str  # "dense", "tiled", "low-rank", "sparse", "distributed", or "blocks" on a device
     approximate: bool  # whether neighbours are found approximately
@@ -66,18 +66,18 @@ def make_plan(
     sparse: bool = False,
     by_samples: bool = False,
 ) -> Plan:
-    """The plan for samples of this shape; what cannot be done is refused.
+    """The plan for samples of this shape; an error if there is none.
 
     Parameters
     ----------
     filled : the share of the entries of X that are stored
-    nonnegative : whether the kernel is known to be below zero nowhere
+    nonnegative : whether the kernel is known to have no negative entry
     gram : as the estimators' parameter, or "samples": a linear kernel is products with samples that
         are sparse, or fewer numbers than the kernel
     sparse : whether X is a sparse matrix
     by_samples : whether a linear kernel may be products with the samples, because none of its
         entries is asked for
-    max_memory : gigabytes that the kernel matrix may take; None for most of what is free
+    max_memory : gigabytes that the kernel matrix may take; None for most of the free memory
     room : bytes of memory that all workers have together; None without workers
     """
     approximate, by_workers, how = choose_search(
@@ -190,7 +190,7 @@ def choose_search(
 
 
 def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None) -> Plan:
-    """The plan for samples on a device, where K is an array; what it would be else is refused."""
+    """The plan for samples on a device, where K is an array; other kinds are refused."""
     for name, value in (("gram", gram), ("neighbor_search", neighbor_search)):
         if value in ("tiled", "low-rank", "approximate"):
             raise ValueError(
@@ -208,7 +208,7 @@ def plan_there(X: Any, gram: str, neighbor_search: str, max_memory: float | None
 def require_memory(
     home: Any, count: int, what: str, remedy: str, limit: float | None = None
 ) -> float:
-    """Refuse so many arrays of n × n that the device has no room for; their size in GB otherwise.
+    """The size in GB of so many arrays of n × n; refused if the device has no room for them.
 
     There are n rows in ``home``, on the device.
     """

@@ -21,13 +21,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ..core.arithmetic import row_lengths, squared_distances
 from ..core.arrays import slices
 from ..core.types import Array, Matrix
-from ..core.work import allowed_threads, side_by_side, tell
+from ..core.work import side_by_side, tell, threads_of_blas
 
 #: With fewer features trees are faster.
 _FEATURES = 16
 
-#: Rough distances that are held at once: they stay in the cache.
+#: Rough distances that are held at once: they stay in the cache. But products of fewer samples with
+#: all others take longer.
 _BLOCK = 2**21
+_LEAST_ROWS = 64
 
 #: Up to so many samples all distances are computed at once. What share of the squared lengths of
 #: two samples their squared distance must be for that to be exact enough, and the most pairs of a
@@ -45,8 +47,9 @@ _ROUNDING = 1e-9
 #: The relative difference of squared distances that is a tie.
 TIE = 1e-5
 
-#: Groups of samples, for each that is wanted, whose nearest are compared.
+#: Groups of samples, for each that is wanted, whose nearest are compared; and the most in a group.
 _GROUPS = 4
+_IN_GROUP = 256
 
 #: So many times as many candidates as are wanted say that rounding hides who is near.
 _CROWD = 8
@@ -93,21 +96,24 @@ class AllPairs:
     def nearest_others(self, rows: Array, m: int) -> tuple[NDArray[np.intp], Array]:
         if self.d2 is None:
             return nearest_others(self.X, rows, m)
-        d2 = self._with_exact_ties(self.d2[rows], rows, m)
-        found = np.argsort(d2, axis=1, kind="stable")[:, :m]  # of equally far ones the first
-        d2 = np.take_along_axis(d2, found, axis=1).astype(self.X.dtype, copy=False)
-        return found, d2
+        d2 = self.d2[rows]
+        last = np.partition(d2, m - 1, axis=1)[:, m - 1 : m]
+        near = d2 <= last * (1 + _ROUNDING)
+        tied = np.count_nonzero(near, axis=1) > m
+        found = np.empty((len(rows), m), np.intp)
+        found[~tied] = np.nonzero(near[~tied])[1].reshape(-1, m)
+        if tied.any():
+            d2[tied] = self._with_exact_ties(d2[tied], rows[tied], last[tied])
+            found[tied] = np.argsort(d2[tied], axis=1, kind="stable")[:, :m]
+        d2 = np.take_along_axis(d2, found, axis=1)
+        order = np.argsort(d2, axis=1, kind="stable")  # of equally far ones the first
+        d2 = np.take_along_axis(d2, order, axis=1).astype(self.X.dtype, copy=False)
+        return np.take_along_axis(found, order, axis=1), d2
 
-    def _with_exact_ties(self, d2: Array, rows: Array, m: int) -> Array:  # (some, n)
+    def _with_exact_ties(self, d2: Array, rows: Array, last: Array) -> Array:  # (some, n)
         """The distances, from differences where rounding would say who is the last neighbour."""
-        if m >= d2.shape[1]:
-            return d2
-        last = np.partition(d2, (m - 1, m), axis=1)[:, m - 1 : m + 1]
-        tied = last[:, 1] <= last[:, 0] * (1 + _ROUNDING)
-        slack = _ROUNDING * last[:, :1]
-        i, j = np.nonzero(tied[:, None] & (np.abs(d2 - last[:, :1]) <= slack))
-        if i.size:
-            d2[i, j] = squared_distances(self.X, rows[i], self.X, j)
+        i, j = np.nonzero(np.abs(d2 - last) <= _ROUNDING * last)
+        d2[i, j] = squared_distances(self.X, rows[i], self.X, j)
         return d2
 
 
@@ -136,14 +142,14 @@ def _by_products(X: Matrix, rows: Array, m: int) -> tuple[Array, Array]:
             tell("neighbours", done, len(rows))
 
     parts = list(slices(len(rows), block_of(n)))
-    threads = min(len(parts), allowed_threads().get("blas", 1))
+    threads = threads_of_blas(len(parts))
     side_by_side(work, [parts[each::threads] for each in range(threads)])
     return found, d2
 
 
 def block_of(n: int) -> int:
     """Samples that are compared with n others at a time."""
-    return max(1, _BLOCK // n)
+    return max(_LEAST_ROWS, _BLOCK // n)
 
 
 def sorted_exactly(Y: Matrix, X: Matrix, found: Array) -> tuple[Array, Array]:  # (m, few) each
@@ -178,7 +184,8 @@ class Rough:
         ready = self._centred(X)
         self.slack = 4 * X.shape[1] ** 0.5 * float(np.finfo(self.dtype).eps)
         self.lengths = ((1 - self.slack) * row_lengths(ready)).astype(self.dtype)
-        self.ready = ready.astype(self.dtype, copy=False)
+        columns = ready.T.astype(self.dtype, copy=False)
+        self.columns = columns if sparse.issparse(X) else np.ascontiguousarray(columns)
 
     def nearest(
         self, Y: Matrix, wanted: int, reach: Array | None = None
@@ -226,13 +233,13 @@ class Rough:
     def _bounds(self, Y: Matrix, wanted: int) -> tuple[Array, Array]:  # (m, n), (m, 1)
         """All distances from below, and for each y within what distance as many are as wanted."""
         Y = self._centred(Y).astype(self.dtype, copy=False)
-        d2 = np.asarray(safe_sparse_dot(-2 * Y, self.ready.T, dense_output=True))
+        d2 = np.asarray(safe_sparse_dot(-2 * Y, self.columns, dense_output=True))
         lengths, n = row_lengths(Y)[:, None], d2.shape[1]
         d2 += self.lengths
         d2 += (1 - self.slack) * lengths
         # Each group of samples has one that is as near as its nearest: as many groups as are wanted
         # have as many samples that near.
-        groups = min(_GROUPS * wanted, n)
+        groups = min(max(_GROUPS * wanted, n // _IN_GROUP), n)
         nearest = d2[:, :groups].copy()
         for columns in slices(n, groups):
             some = d2[:, columns]

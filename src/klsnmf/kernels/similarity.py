@@ -1,4 +1,4 @@
-"""Similarities: kernels fitted to samples, and what they say of new ones."""
+"""Similarities: kernels fitted to samples, which compare them with new samples."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..core import arithmetic, arrays
 from ..core.types import Array, Matrix
+from ..core.work import side_by_side, tell, threads_of_blas
 from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
@@ -22,17 +23,20 @@ from ..grams.spectral import first_steps
 from .among import Among, near, near_wanted
 from .functions import Kernel, KernelFunction, kernel_of
 
-#: Entries of k(X_new, X) made at once, and rows where only neighbours have entries.
+#: How many entries of k(X_new, X) are computed at once, and how many rows of few entries.
 _CROSS = 2**25
 _ROWS = 2**17
 
+#: New samples for which a thread more is worth it.
+_ROWS_PER_THREAD = 256
+
 
 class Similarity(Protocol):
-    """A kernel fitted to samples x: what it takes to compare new samples y with them.
+    """A kernel fitted to samples x, with all that is needed to compare new samples y with them.
 
-    It holds what new samples need and no matrix of all pairs, unless that is what they need. A new
-    kind inherits from it, gives ``rows`` and ``nearest``, and inherits ``SimilarityContract`` in
-    the tests. With a precomputed kernel y are rows k(y, x).
+    It holds no matrix of all pairs, unless new samples need it. A new kind inherits from it,
+    defines ``rows`` and ``nearest``, and inherits ``SimilarityContract`` in the tests. With a
+    precomputed kernel, y are rows k(y, x).
     """
 
     @property
@@ -47,7 +51,7 @@ class Similarity(Protocol):
 
     @property
     def samples(self) -> Matrix | None:
-        """The samples x, as far as they are held."""
+        """The samples x, if they are kept."""
         return None
 
     def at_once(self, n: int) -> int:
@@ -58,8 +62,12 @@ class Similarity(Protocol):
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """k(y, x) for new samples y and all x, and k(y, y).
 
-        Samples of the fit get their rows of K again, up to what each kind says of itself.
+        Samples of the fit get their rows of K again; some kinds allow small differences.
         """
+
+    def make_ready(self) -> None:
+        """Make what all rows need, before threads ask for them."""
+        return None
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         """k(Y, X) W, and k(y, y)."""
@@ -67,10 +75,10 @@ class Similarity(Protocol):
 
     @abstractmethod
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
-        """Of some samples of the fit, given by their places, the nearest to each y."""
+        """The nearest to each y among some samples of the fit, given by their places."""
 
     def host_copy(self) -> Similarity:
-        """The same with numpy's arrays in place of all that is on a device."""
+        """The same with numpy's arrays in place of device arrays."""
         record: Any = self
         moved = {f.name: arrays.host_copy(getattr(self, f.name)) for f in fields(record)}
         copy: Similarity = replace(record, **moved)
@@ -121,6 +129,10 @@ class FittedKernel(Similarity):
         listed = self.n_neighbors is not None and arrays.follows_lists(self.X)
         return _ROWS if listed else super().at_once(n)
 
+    def make_ready(self) -> None:
+        if self.n_neighbors is not None or self.form.radii == "each":
+            self.among.make_ready()
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
@@ -155,10 +167,10 @@ class FittedKernel(Similarity):
 
 @dataclass(frozen=True)
 class PrecomputedKernel(Similarity):
-    """A kernel known by its numbers only: new samples bring k(x_new, x) along.
+    """A kernel that is known only by its numbers. New samples are given as k(x_new, x).
 
-    k(x_new, x_new) is not among them. It is at least max_j k(x_new, x_j)²/K_jj, and that for the
-    samples of the fit; this stands in, or K_jj where all of them are the same.
+    k(x_new, x_new) is not given. It is at least max_j k(x_new, x_j)²/K_jj, with equality for the
+    samples of the fit. This bound is used, or K_jj if all of them are equal.
     """
 
     diagonal: Array  # (n,), that of the kernel matrix
@@ -181,7 +193,7 @@ class PrecomputedKernel(Similarity):
         return Y @ W, self.rows(Y)[1]
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, n), (some,) -> (m,)
-        """The one most alike."""
+        """The most similar one."""
         k = arrays.to_host(Y)
         return np.asarray(among[np.asarray(k[:, among].argmax(axis=1)).ravel()])
 
@@ -204,6 +216,9 @@ class LinkedKernel(Similarity):
     def at_once(self, n: int) -> int:
         return self.base.at_once(n)
 
+    def make_ready(self) -> None:
+        self.base.make_ready()
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         k, own = self.base.rows(Y)
         return self.links.weighed(k), own
@@ -214,10 +229,10 @@ class LinkedKernel(Similarity):
 
 @dataclass(frozen=True)
 class DiffusedKernel(Similarity):
-    """A kernel after diffusion: a new sample takes one step to the old ones, then as they do.
+    """A kernel after diffusion. A new sample takes one step to the old ones, then continues there.
 
-    Samples of the fit get their rows again except for what the eigenvectors leave out, if diffusion
-    uses them, and k(y, y) = 1 if K knows that a sample is like none.
+    Samples of the fit get their rows again, except for what the eigenvectors leave out if diffusion
+    uses them. k(y, y) = 1 if a sample resembles no other.
     """
 
     base: Similarity
@@ -258,9 +273,9 @@ class DiffusedKernel(Similarity):
 class LiftedKernel(Similarity):
     """⟨x - m, y - m⟩ + h²: the linear kernel of samples that are lifted by h above their mean m.
 
-    From high above every sample has the same weight in the leading eigenvector of its cluster, and
+    If h is large, every sample has the same weight in the leading eigenvector of its cluster, and
     exact steps at λ = 0 are those of k-means: a cluster c explains n_c h² + n_c ‖mean_c - m‖², up
-    to a part that falls with h². For an h that no sample is longer than no entry is negative.
+    to a part that falls with h². If h is at least the length of every sample, no entry is negative.
     """
 
     X: Matrix  # (n, p)
@@ -322,8 +337,23 @@ class MixedKernel(Similarity):
 def _by_rows(
     kernel: Similarity, Y: Matrix, n: int, of_rows: Callable[[Matrix, Array], tuple[Array, Array]]
 ) -> tuple[Array, Array]:  # (m, k), (m,)
-    """What becomes of k(y, x) and k(y, y), some rows y at a time."""
-    some = arrays.slices(Y.shape[0], kernel.at_once(n)) if Y.shape[0] else [slice(0)]
-    parts = [of_rows(*kernel.rows(Y[rows, :])) for rows in some]
+    """What becomes of k(y, x) and k(y, y), some rows y at a time, on the host over threads."""
+    host, m = arrays.follows_lists(Y), Y.shape[0]
+    threads = threads_of_blas(m // _ROWS_PER_THREAD) if host else 1
+    rows_at_once = min(kernel.at_once(n), -(-m // threads))
+    some = list(arrays.slices(m, rows_at_once)) if m else [slice(0, 0)]
+    kernel.make_ready()
+    parts, done = dict[int, tuple[Array, Array]](), 0
+
+    def work(places: range) -> None:
+        nonlocal done
+        for place in places:
+            rows = some[place]
+            parts[place] = of_rows(*kernel.rows(Y[rows, :]))
+            done += rows.stop - rows.start
+            tell("new samples", done, m)
+
+    side_by_side(work, [range(t, len(some), threads) for t in range(threads)])
     xp = arrays.namespace(parts[0][0])
-    return xp.concat([kW for kW, _ in parts]), xp.concat([own for _, own in parts])
+    kW, own = zip(*(parts[place] for place in range(len(some))), strict=True)
+    return xp.concat(kW), xp.concat(own)

@@ -11,8 +11,8 @@ from ..grams.spectral import bytes_needed, how_many_vectors
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE, choose_search
 
-#: How often an iteration goes through the memory of a factor of every fit, besides its products:
-#: the two rules, how much they change, and the objective.
+#: How often an iteration reads a factor of every fit, besides its products: for the two rules, the
+#: changes and the objective.
 PASSES = 70
 
 #: One machine: seconds of one core of an x86-64 server, found by ``benchmarks.speed`` and
@@ -124,7 +124,7 @@ def _around(m: int) -> float:
 
 
 def in_bytes(count: float) -> str:
-    """Bytes for people."""
+    """A number of bytes, as text."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if count >= size:
             return f"{count / size:.{0 if count >= 10 * size else 1}f} {unit}"
@@ -132,7 +132,7 @@ def in_bytes(count: float) -> str:
 
 
 def in_time(seconds: float) -> str:
-    """Seconds for people."""
+    """A number of seconds, as text."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}"

@@ -15,10 +15,10 @@ from ..grams.base import fits_single_precision
 from ..grams.low_rank import LANDMARKS, LowRankGram
 from .functions import Kernel
 
-#: Where d²/(r_i r_j) would be off by more than this in float32, it is computed in float64.
+#: If the error of d²/(r_i r_j) in float32 would be larger than this, it is computed in float64.
 _PRECISION = 1e-4
 
-#: Rows computed together.
+#: How many rows are computed together.
 _ROWS = 2**14
 
 
@@ -45,7 +45,7 @@ class KernelTiles:
 
     @cached_property
     def sides(self) -> tuple[Matrix, Matrix]:  # (n, q), (n, q)
-        """What rows and columns bring to the inner product."""
+        """The factors of rows and columns in the inner product."""
         if not self.form.of_distance:
             X = self.X.astype(self.dtype, copy=False)
             return X, X
@@ -88,7 +88,7 @@ class KernelTiles:
 
     @cached_property
     def largest(self) -> float:
-        """No entry is beyond the largest of the diagonal.
+        """No entry is larger than the largest on the diagonal.
 
         Kernels are positive semidefinite, or of distances and then largest at distance zero.
         """
@@ -96,7 +96,7 @@ class KernelTiles:
 
     @cached_property
     def nonnegative(self) -> bool:
-        """As far as can be told without a look at all pairs."""
+        """Whether no entry is negative, as far as this is known without all pairs."""
         return self.cut or self.form.nonnegative(self.X)
 
     def positive(self) -> KernelTiles:
@@ -108,7 +108,7 @@ class KernelTiles:
         return replace(self, dtype=np.dtype(np.float32))
 
     def mean(self) -> float:
-        """The mean entry, judged by those of some samples."""
+        """The mean entry, estimated from some samples."""
         some = np.unique(np.linspace(0, self.X.shape[0] - 1, 1000).astype(np.intp))
         return float(self.tile(some, some).mean(dtype=np.float64))
 
@@ -117,8 +117,8 @@ def nystrom(tiles: KernelTiles) -> LowRankGram:
     """K ≈ K_L K_LL⁻¹ K_Lᵀ for some samples L drawn at random, its diagonal put right.
 
     Williams and Seeger, "Using the Nyström method to speed up kernel machines" (2000). What L does
-    not span of a sample is kept as its own: it goes to the diagonal. Where K has no negative entry,
-    those that the approximation has are not meant.
+    not span of a sample goes to the diagonal. If K has no negative entry, negative entries of the
+    approximation are errors.
     """
     n = len(tiles.diagonal)
     landmarks = np.sort(np.random.RandomState(0).permutation(n)[:LANDMARKS])

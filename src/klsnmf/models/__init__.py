@@ -1,1 +1,1 @@
-"""The mathematics, a file a method: what is minimised and one step towards it."""
+"""The mathematics, one file per method: what is minimised, and one step towards the minimum."""

@@ -1,4 +1,4 @@
-"""What the loop asks of a model."""
+"""What the loop needs from a model."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class State(SimpleNamespace):
         vars(self).pop("_made", None)
 
     def once(self, name: str, factor: str, rule: Callable[[], Array]) -> Array:
-        """What a rule makes of one factor and its products; made once, until the factor changes."""
+        """What a rule computes from one factor and its products, once until the factor changes."""
         made = vars(self).setdefault("_made", {}).setdefault(factor, {})
         if name not in made:
             made[name] = rule()
         return made[name]
 
     def changed(self, factor: str) -> None:
-        """Forget what was made of this factor, whose numbers are others now."""
+        """Forget what was computed from this factor, because it has changed."""
         vars(self).setdefault("_made", {}).pop(factor, None)
 
 
 #: A fit has converged when its loss moved less than the tolerance over this many iterations:
-#: from a random start single steps can be tiny for long before the loss falls.
+#: from a random start, steps can be tiny for a long time before the loss falls.
 PATIENCE = 10
 
 
@@ -54,17 +54,17 @@ class Model(ABC):
 
     factors: ClassVar[tuple[str, ...]]
 
-    #: Whether a fit goes on from its factors alone as it would have gone on.
+    #: Whether a fit can continue from its factors alone without any difference.
     resumes: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def scale(self) -> float:
-        """The loss when all factors are zero: what the size of a change is compared with."""
+        """The loss when all factors are zero, with which changes are compared."""
 
     @abstractmethod
     def products(self) -> dict[str, tuple[Operator, str]]:
-        """The products the rules use: name -> (operator, factor it is multiplied with)."""
+        """The products that the rules use: name -> (operator, the factor it is applied to)."""
 
     @abstractmethod
     def loss(self, s: State) -> float:
@@ -76,30 +76,31 @@ class Model(ABC):
 
     @property
     def patience(self) -> int:
-        """Iterations over which the loss must stand still before a fit has converged."""
+        """The number of iterations without a change of the loss after which a fit has converged."""
         return PATIENCE
 
     def update(self, factor: str, s: State) -> Array:
-        """The new factor: that of its own rule."""
+        """The new factor, by its own rule."""
         new: Array = getattr(self, f"update_{factor}")(s)
         return new
 
     def begun(self, start: Mapping[str, Array]) -> Mapping[str, Array]:
-        """The factors of a start, with what else the rules begin with."""
+        """The factors of a start, and whatever else the rules need at the beginning."""
         return start
 
     def memory(self) -> dict[str, str]:
-        """Arrays that rules keep in the state beside factors: name -> the array it is shaped like.
+        """Further arrays in the state: name -> an array of the same shape.
 
-        They are zero at first. A rule changes them in place.
+        They are zero at first, and rules change them in place.
         """
         return {}
 
     def residual(self, s: State) -> float | None:
-        """How far the factors are from a solution, whatever their scale; None where it is unknown.
+        """How far the factors are from a solution, independent of their scale; None if unknown.
 
-        The root of what would be gained by the best step on the way where each entry goes to its
-        own best value, compared with the loss of factors that are zero: zero at a solution only.
+        Let each entry go towards its own best value, and take the best step in this direction. The
+        residual is the root of what this gains, divided by the loss of factors that are zero. It is
+        zero only at a solution.
         """
         return None
 
@@ -108,23 +109,23 @@ class Model(ABC):
         return {name: getattr(s, name) for name in self.factors}
 
     def resumed(self, start: Mapping[str, Array], end: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Where the winner of a race begins in double precision: at its start."""
+        """Where the winner of a race begins in double precision: at its own start."""
         return start
 
     def in_single_precision(self) -> Self:
-        """The same problem for rough work in half the time; itself where there is no such thing."""
+        """The same problem in single precision, for a race; itself if that is too rough."""
         return self
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
-        """Products of a factor just renewed that follow from others: they are not made again."""
+        """Products of a new factor that follow from others, and need not be computed."""
         return {}
 
     def settled(self, s: State) -> bool:
-        """Whether the fit may end here, once the loss stands still."""
+        """Whether the fit may end here, once the loss no longer changes."""
         return True
 
     def runaway(self, s: State) -> bool:
-        """Whether a factor grows for ever, so that its numbers are about to overflow."""
+        """Whether a factor grows without bound, so that its numbers will overflow."""
         return False
 
     def lost(self, s: State) -> float:
@@ -135,8 +136,8 @@ class Model(ABC):
 class Alternating(Protocol):
     """A problem in two factors that has good steps for each of them.
 
-    A step gets the other factor and its product with the matrix of the problem, at any point: it
-    may have negative entries. Its own factor begins at V, which may be changed.
+    A step gets the other factor, which may have negative entries, and its product with the matrix
+    of the problem. Its own factor begins at V, which may be changed.
     """
 
     factors: ClassVar[tuple[str, ...]]

@@ -9,8 +9,8 @@ and there are no sweeps without the columns of K. However, for every z > 0
     |K| ⊗ GᵀG ≤ diag( |K| z GᵀG / z ),
 
 so that a step divided by the right side never raises f. With z = W it is the multiplicative rule,
-in which no entry leaves zero, nor comes to it; with z = W + ε entries do. Steps in W are taken from
-points ahead of the last one too, as those of both factors are.
+in which no entry can leave zero or reach it; with z = W + ε entries can. Steps in W also start from
+a point ahead of the last one, as those of both factors do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ..grams.base import Gram, Operator
 from .base import State
 from .quadratic import gain, gain_by_rows, swept
 
-#: ε, compared with the largest entry of a column of W.
+#: ε, as a share of the largest entry of a column of W.
 _LIFT = 1e-4
 
-#: Steps in W, and sweeps in G, in an iteration.
+#: Steps in W, and sweeps in G, in each iteration.
 _STEPS = 10
 _SWEEPS = 5
 

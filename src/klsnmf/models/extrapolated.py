@@ -8,12 +8,11 @@ iterate before G, F,
     G ← steps in G from G', for F'
     F ← steps in F from max(0, F'), for the new G.
 
-β = t/(t + 3) for the t-th guess in a row, as Nesterov has it. Products are linear, so those of
-points ahead follow from those of iterates. The objective of every iterate is known: where it is
-higher than before, the iterate is dropped, and the next steps are taken from the iterate before
-without a guess, which never raises the objective; then t = 0 (O'Donoghue and Candès, 2015; for NMF
-Ang and Gillis, 2019, with another rule for β). So the objective of the iterate that is kept never
-rises.
+β = t/(t + 3) for the t-th guess in a row, as in Nesterov's method. Products are linear, so those of
+points ahead follow from those of iterates. The objective of every iterate is known. If it is higher
+than before, the iterate is dropped, t becomes 0, and the next steps start from the iterate before,
+without a guess, which never raises the objective (O'Donoghue and Candès, 2015; for NMF Ang and
+Gillis, 2019, with another rule for β). So the objective of the iterate that is kept never rises.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class Iterate(NamedTuple):
 
 @dataclass(frozen=True)
 class Extrapolated(Model):
-    """The solver for a problem in two factors, whose names the newest iterate has.
+    """The solver for a problem in two factors, which hold the newest iterate.
 
-    Beside it there are the best iterate before, the points ahead, and ``pace``: how many guesses
+    The state also has the best iterate before it, the points ahead, and ``pace``: how many guesses
     there were in a row, and the objective of the best iterate before.
     """
 
@@ -54,7 +53,7 @@ class Extrapolated(Model):
 
     @cached_property
     def names(self) -> tuple[str, str, str, str]:
-        """What the parts of an iterate are called; of several products the first counts."""
+        """The names of the parts of an iterate; of several products the first one."""
         first, second = self.problem.factors
         products: dict[str, str] = {}
         for product, (_, factor) in self.problem.products().items():
@@ -87,7 +86,7 @@ class Extrapolated(Model):
         return own | {"pace": np.array([[-1.0, np.inf]])}
 
     def resumed(self, start: Mapping[str, Array], end: Mapping[str, Array]) -> dict[str, Array]:
-        """Where it ended: from its start, with other rounding, it could come to another end."""
+        """Where the race ended: from its start, other rounding could lead to another solution."""
         return {name: V.astype(start[name].dtype) for name, V in end.items()}
 
     def newest(self, s: State) -> Iterate:

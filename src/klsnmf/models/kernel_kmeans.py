@@ -1,4 +1,4 @@
-"""Kernel k-means: k-means in the space of the kernel, by assignments and means in turn.
+"""Kernel k-means: k-means in the space of the kernel; assignments and means alternate.
 
 It is the problem of LS-NMF at λ = 0,
 
@@ -22,7 +22,7 @@ from .base import Model, State
 
 @dataclass(frozen=True)
 class Lloyd(Model):
-    """The batch algorithm of Lloyd. Neither step raises f if K is positive semidefinite."""
+    """Lloyd's batch algorithm. Neither step raises f if K is positive semidefinite."""
 
     K: Gram
 
@@ -36,7 +36,7 @@ class Lloyd(Model):
         return {"KW": (self.K, "W")}
 
     def update_W(self, s: State) -> Array:
-        """The means; an empty cluster begins again at the sample that is furthest from its own."""
+        """The means; an empty cluster restarts at the sample that is farthest from its mean."""
         members = np.eye(s.G.shape[1], dtype=s.G.dtype)[np.argmax(s.G, axis=1)]
         size = members.sum(axis=0)
         empty = np.flatnonzero(size == 0)

@@ -41,13 +41,13 @@ from ..core.types import Array, Labels
 from ..grams.base import Gram, Operator, Weights
 from .base import PATIENCE, Model, State
 
-#: Steps after which a sample that is like itself alone is no longer part of its cluster.
+#: Steps after which a sample that resembles no other has left its cluster.
 _FADING = 5
 
 
 @dataclass(frozen=True)
 class LocalSimilarity(Model):
-    """f, with the graph term where there is a graph, and the step that is taken towards its end.
+    """f, with the graph term if there is a graph, and the step that is used to minimise it.
 
     A gradient is *push* minus *pull*, both nonnegative: what lowers the entries of a factor, and
     what raises them. The rules are ratios of the two. Where K has entries of both signs, as the
@@ -90,9 +90,10 @@ class LocalSimilarity(Model):
     def patience(self) -> int:
         """Steps that are solved exactly do nothing for ever once they do nothing.
 
-        Except for samples that are like no other of their cluster: those fade out of it.
+        Except for samples that are like no other of their cluster: those fade out of it. And where
+        λ > 0 the entries of W go on by small steps, which get smaller.
         """
-        return _FADING if self.closed else PATIENCE
+        return _FADING if self.step is EXACT else PATIENCE
 
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """KW from KG, where W is G with columns of another length."""
@@ -130,7 +131,7 @@ class LocalSimilarity(Model):
         return self.gamma / 2 * (inner(s.G, self.graph.degrees * s.G) - inner(s.G, s.AG))
 
     def local(self, V: Array, KV: Array) -> Any:
-        """λDV; a plain zero when λ is."""
+        """λDV; just 0 if λ is 0."""
         return self.K.distances(V, KV, self.lam) if self.lam else 0.0
 
     def forces_on_W(self, s: State) -> tuple[Array, Array]:  # (n, k), (n, k)
@@ -228,7 +229,7 @@ def printed_W(f: LocalSimilarity, s: State) -> Array:
 
 
 def update_W(f: LocalSimilarity, s: State) -> Array:
-    """eq_update_W, and no entry so small that products with it are slow."""
+    """eq_update_W, with a floor, because products with tiny numbers are slow."""
     return flushed(printed_W(f, s))
 
 

@@ -15,18 +15,18 @@ from ..core.arithmetic import nearness, one_a_row, plus, taken
 from ..core.arrays import namespace
 from ..core.types import Array, Labels
 
-#: Sweeps over the columns at most, and the change that is none, in `coefficients`.
+#: The most sweeps over the columns in `coefficients`, and the change that counts as none.
 _SWEEPS = 1000
 _SMALL = 1e-6
 
-#: A sample whose cosine with every prototype is at most this is like none of them: eigenvectors are
-#: known in single precision.
+#: If the cosine of a sample with every prototype is at most this, it resembles none of them:
+#: eigenvectors are only known in single precision.
 _STRANGE = 1e-5
 
 
 @dataclass(frozen=True)
 class NewSamples:
-    """What is left of a fit when new samples come.
+    """What a fit keeps to place new samples.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class NewSamples:
         return xp.where(C > 0, kW / xp.sqrt(xp.where(C > 0, C, 1)), -xp.inf)
 
     def labels(self, kW: Array, own: Array) -> Labels:  # (m,)
-        """The largest score; where none is positive λ alone would decide, and it is left out."""
+        """The largest score. If none is positive, only λ would decide, and it is left out."""
         scores, xp = self.scores(kW, own), namespace(kW)
         fits = xp.max(scores, axis=1)[:, None] > 0
         return xp.argmax(xp.where(fits, scores, self.likeness(kW)), axis=1)
 
     def strangers(self, kW: Array, own: Array) -> Array:  # (m,)
-        """Whether a sample is like no cluster at all, so that rounding would choose its label."""
+        """Whether a sample resembles no cluster at all, so that rounding would choose its label."""
         xp = namespace(kW)
         return xp.max(self.likeness(kW), axis=1) <= _STRANGE * xp.sqrt(own)
 
@@ -95,7 +95,7 @@ class NewSamples:
 
 @dataclass(frozen=True)
 class NearestMean(NewSamples):
-    """New samples of kernel k-means; column k of W is the mean of cluster k times its length."""
+    """New samples of kernel k-means. Column k of W is the mean of cluster k times its length."""
 
     length: Array  # (k,)
 

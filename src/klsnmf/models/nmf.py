@@ -21,7 +21,7 @@ from ..grams.base import Data, Operator
 from .base import Model, State
 from .quadratic import gain, gain_by_rows, sweeps_worth, swept, swept_by_row
 
-#: Sweeps at most where entries have weights: what goes before them is dear.
+#: The most sweeps if entries have weights, because the work before them is expensive.
 _SWEEPS = 20
 
 
@@ -37,7 +37,7 @@ def FF(s: State) -> Array:  # (k, k)
 
 @dataclass(frozen=True)
 class Penalty:
-    """2a Σ V_ij + b Σ V_ij² for a factor V ≥ 0. The multiplicative rules know none."""
+    """2a Σ V_ij + b Σ V_ij² for a factor V ≥ 0. The multiplicative rules use none."""
 
     linear: float = 0.0
     square: float = 0.0
@@ -78,7 +78,7 @@ class NMF(Model):
         return self if X is self.X else replace(self, X=X)
 
     def start(self, G: Array, F: Array) -> dict[str, Array]:  # (n, k), (p, k)
-        """All factors, from coefficients and prototypes to begin with."""
+        """All factors, from the coefficients and prototypes of a start."""
         return {"G": G, "F": F}
 
     def update_G(self, s: State) -> Array:
@@ -113,7 +113,7 @@ class NMF(Model):
         return in_G + gain_by_rows(second, B, self.on_F.pulled(of_first))
 
     def fitted(self, s: State) -> float:
-        """⟨X, GFᵀ⟩, from the shorter of two equal sums."""
+        """⟨X, GFᵀ⟩, computed as the shorter of two equal sums."""
         n, p = self.X.shape
         return inner(s.G, s.XF) if n <= p else inner(s.F, s.XtG)
 
@@ -136,7 +136,7 @@ class NMF(Model):
 class WeightedNMF(NMF):
     """Σ_ij M_ij (X - GFᵀ)²_ij; here X holds M ∘ X, with zeros where X is not known.
 
-    Neither step ever raises it. M = 1 is NMF, at a higher price.
+    Neither step ever raises it. M = 1 is NMF, but slower.
     """
 
     M: Array  # (n, p)
@@ -147,7 +147,7 @@ class WeightedNMF(NMF):
         return self.known
 
     def in_single_precision(self) -> Self:
-        """Itself: the smallest weights of double precision would be zero in single."""
+        """Itself: the smallest weights of double precision would be zero in single precision."""
         return self
 
     def update_G(self, s: State) -> Array:

@@ -1,12 +1,12 @@
-"""Nonnegative quadratic problems, a coefficient at a time.
+"""Nonnegative quadratic problems, one coefficient at a time.
 
     q(V) = ½ tr(V A Vᵀ) - tr(VᵀB) + ½ Σ_ij E_ij V_ij²,    V ≥ 0,
 
 with V of shape (n, k), A symmetric and positive semidefinite, E ≥ 0. The best column j for given
 other columns is known: V_j = max(0, (B_j - Σ_{l≠j} V_l A_lj) / (A_jj + E_j)). A sweep renews one
 column after the other; it is the step of HALS (Cichocki and others, 2007), or cyclic coordinate
-descent. No sweep ever raises q. Rows do not know of each other, so some of them are worked on at a
-time, which stay in the processor's cache.
+descent. No sweep ever raises q. Rows are independent of each other, so they are handled in blocks
+that fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ..core.arrays import slices
 from ..core.types import Array
 from ..grams.base import Data, Operator
 
-#: Sweeps go on while one moves V by more than this share of what the first moved it.
+#: Sweeps continue while one moves V by more than this share of what the first did.
 _GOES_ON = 0.1
 
-#: Sweeps that one product is followed by, at most.
+#: The most sweeps after one product.
 _MOST = 20
 
-#: Columns that are renewed one by one against each other; against the rest by one product.
+#: So many columns are updated one by one against each other, and together against the rest.
 _TOGETHER = 12
 
-#: Numbers in a block of rows, and its fewest rows.
+#: How many numbers are in a block of rows, and its fewest rows.
 _BLOCK = 2**15
 _FEWEST = 1024
 
-#: What the passes over an entry cost beside its products, in products of two numbers; and what a
-#: product costs where X is sparse.
+#: The cost of passing over an entry besides its products, in products of two numbers; and the cost
+#: of a product if X is sparse.
 _PASSES = 40
 _SPARSE = 4
 
 
 def sweeps_worth(product: Operator, k: int) -> int:
-    """How many sweeps to do with a product: so many that they take half of its time.
+    """How many sweeps to do with a product: as many as take half of its time.
 
     After Gillis and Glineur (2012): B is expensive and A is not, so both are used more than once.
     """
@@ -52,7 +52,7 @@ def sweeps_worth(product: Operator, k: int) -> int:
 def swept(
     V: Array, A: Array, B: Array, most: int, E: Array | None = None
 ) -> Array:  # (n, k), (k, k), (n, k), int, (n, k)
-    """V after so many sweeps at most, in place."""
+    """V after at most so many sweeps, in place."""
     n, k = V.shape
     for rows in slices(n, max(_FEWEST, _BLOCK // k)):
         part = np.ascontiguousarray(V[rows].T)
@@ -66,7 +66,7 @@ def _sweep_block(V: Array, A: Array, B: Array, most: int, E: Array | None) -> No
     k = len(A)
     weight = np.diag(A)[:, None] if E is None else np.diag(A)[:, None] + E  # (k, 1) or (k, b)
     inverse = inverted(weight)
-    idle = ~weight.any(axis=1)  # nothing depends on these columns: they stay, and may come back
+    idle = ~weight.any(axis=1)  # nothing depends on these columns now; they stay for later
     kept = V[idle]
     if E is None:  # then the division is done once, in A and B
         A, B = A * inverse, B * inverse
@@ -132,7 +132,7 @@ def swept_by_row(
 
 
 def inverted(weight: Array) -> Array:
-    """1/w, and 0 where w is: what nothing depends on is zero."""
+    """1/w, or 0 where w is 0, because nothing depends on such an entry."""
     known = weight > 0
     return np.where(known, 1 / np.where(known, weight, 1), 0).astype(weight.dtype)
 
@@ -140,7 +140,7 @@ def inverted(weight: Array) -> Array:
 def gain(
     V: Array, slope: Array, weight: Array, bend: Callable[[Array], Array], *, free: bool = False
 ) -> float:
-    """Twice what a quadratic falls by, on the way where each entry goes to its own best value.
+    """Twice the decrease of a quadratic, along the way of each entry to its own best value.
 
     With ∇ the slope and w the curvature in each entry, the best value of an entry alone is
     δ_ij = max(-V_ij, -∇_ij / w_ij) away; for an entry of any sign -∇_ij / w_ij. Along δ, with H the

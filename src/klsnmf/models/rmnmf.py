@@ -1,11 +1,11 @@
-"""RMNMF: a factorization that outliers do not bend, on a graph.
+"""RMNMF: a factorization on a graph that is robust to outliers.
 
     Σ_i ‖x_i - F g_i‖ + α tr(GᵀLG),    G ≥ 0, GᵀG = I, F of any sign,
 
 after Huang, Nie, Huang and Ding, "Robust manifold nonnegative matrix factorization" (2014). Errors
 count with their length, not its square. They solve it by an augmented Lagrangian: the errors become
-E = X - GFᵀ, the nonnegative G becomes Z = G, and the multipliers Λ and Σ with the weight μ drive
-both equations home. With Y = X - E + Λ/μ an iteration is
+E = X - GFᵀ, the nonnegative G becomes Z = G, and the multipliers Λ and Σ with the weight μ enforce
+both equations. With Y = X - E + Λ/μ an iteration is
 
     E:  e_i = max(0, 1 - 1/(μ‖q_i‖)) q_i,   Q = X - GFᵀ + Λ/μ
     F = YᵀG
@@ -13,10 +13,10 @@ both equations home. With Y = X - E + Λ/μ an iteration is
     G = UVᵀ,   UΔVᵀ = YF + Z - Σ/μ - (α/μ) LZ
     Λ ← Λ + μ(X - GFᵀ - E),   Σ ← Σ + μ(G - Z),   μ ← 1.02 μ.
 
-A faster growth of μ stalls before both equations hold.
+If μ grows faster, the iteration stalls before both equations hold.
 
-Most of the time goes into arrays of the size of X, so there are few. Let R = X - GFᵀ, and let
-w_i = min(1, 1/(μ‖q_i‖)) be the share of q_i that is no error: e_i = (1 - w_i) q_i. Then
+Arrays of the size of X take most of the time, so there are few of them. Let R = X - GFᵀ, and let
+w_i = min(1, 1/(μ‖q_i‖)) be the share of q_i that is not error: e_i = (1 - w_i) q_i. Then
 
     Y = GFᵀ + w∘Q               before F and G change, so with GᵀG = I
     F ← F + Qᵀ(w∘G),            and with the new F
@@ -44,14 +44,14 @@ from .nmf import NMF
 #: How well X - GFᵀ = E and G = Z must hold at the end, relative to ‖X‖ and √k.
 RESIDUAL = 1e-6
 
-#: What μ is multiplied with in an iteration, and in all of them at most.
+#: The factor of μ in an iteration, and the largest factor over all iterations.
 GROWTH = 1.02
 MOST_GROWTH = 1e5
 
 #: Squares of singular values below this share of the largest have lost too many digits.
 LEAST_SQUARE = 1e-6
 
-#: Numbers in a block of rows.
+#: How many numbers are in a block of rows.
 BLOCK = 2**15
 
 
@@ -93,11 +93,11 @@ class RobustNMF(NMF):
         return {"AG": (self.graph, "G"), "AZ": (self.graph, "Z")}
 
     def in_single_precision(self) -> Self:
-        """Itself: the equations hold to more digits than single precision has."""
+        """Itself: the equations must hold to more digits than single precision has."""
         return self
 
     def start(self, G: Array, F: Array) -> dict[str, Array]:
-        """From the clusters that G names; F follows from them."""
+        """A start from the clusters that G names; F follows from them."""
         G = unit_columns(np.eye(G.shape[1])[np.argmax(G, axis=1)])
         F = self.X.X.T @ G
         R = self.X.X - G @ F.T
@@ -176,7 +176,7 @@ class RobustNMF(NMF):
         return max(self.error_residual(s), self.split_residual(s))
 
     def settled(self, s: State) -> bool:
-        # The split is cheap to look at, and the last to hold.
+        # The split is cheap to check, and usually the last to hold.
         return self.split_residual(s) < RESIDUAL and self.error_residual(s) < RESIDUAL
 
     def error(self, G: Array, H: Array) -> float:
@@ -188,7 +188,7 @@ class RobustNMF(NMF):
 
 @dataclass(frozen=True)
 class GroupedRobust(RobustNMF):
-    """The same problem with its constraints always kept: no step ever raises it.
+    """The same problem with constraints that always hold; no step ever raises it.
 
     Nonnegative orthogonal columns have one nonzero entry a row. With e_i the errors so far and
     w_i = 1/‖e_i‖, the lengths are bounded by squares, ‖x_i - F g_i‖ ≤ ½ w_i ‖x_i - F g_i‖² + const,
@@ -199,8 +199,8 @@ class GroupedRobust(RobustNMF):
         q_ic = w_i (FᵀF)_cc + 4α Deg_i
         p_ic = w_i (XF)_ic - 2α (LV - ρV)_ic + 4α Deg_i V_ic.
 
-    A row goes where p²/q is largest, with a = p/q. Lengths of columns are fixed after that; ρ has
-    the graph term not change with them. Should the objective be higher then, the last G is kept.
+    A row goes where p²/q is largest, with a = p/q. Columns are scaled to length 1 after that; with
+    ρ, this does not change the graph term. If the objective is higher then, the last G is kept.
     """
 
     factors = ("F", "G")
@@ -213,7 +213,7 @@ class GroupedRobust(RobustNMF):
         return {"F": self.X.X.T @ G, "G": G}
 
     def weights(self, F: Array, G: Array) -> Array:  # (n, 1)
-        """1/‖e_i‖, except for errors that are nothing beside the samples."""
+        """1/‖e_i‖, bounded for errors that are tiny compared with the samples."""
         least = np.finfo(G.dtype).eps * self.scale / len(G)
         return 1 / np.maximum(lengths(self.X.X - G @ F.T), least)[:, None]
 
@@ -231,7 +231,7 @@ class GroupedRobust(RobustNMF):
         return p, w * np.einsum("pk,pk->k", s.F, s.F) + 4 * Deg
 
     def update_G(self, s: State) -> Array:
-        """The next G; F and XF, in place, are scaled as its columns are scaled back."""
+        """The next G. Its columns are scaled, and F and XF are scaled back in place."""
         p, q = self.rows(s)
         p = np.maximum(p, 0)
         q = np.where(q > 0, q, 1)

@@ -25,7 +25,7 @@ class SemiNonnegative(NMF):
     factors = ("F", "G")
 
     def update_F(self, s: State) -> Array:
-        """F = XᵀG (GᵀG)⁻¹: the best F there is."""
+        """F = XᵀG (GᵀG)⁻¹, the best F."""
         return best_F(GG(s), s.XtG)
 
     def update_G(self, s: State) -> Array:
@@ -50,8 +50,8 @@ class SemiNonnegative(NMF):
 def best_F(M: Array, XtG: Array) -> Array:  # (k, k), (p, k) -> (p, k)
     """XᵀG M⁻¹, with M = GᵀG.
 
-    The pseudoinverse also serves where columns of G are zero, or alike: directions that the
-    precision of GᵀG cannot tell from zero are left out.
+    The pseudoinverse also works if columns of G are zero or alike. Directions that GᵀG cannot
+    distinguish from zero at its precision are left out.
     """
     cut = 10 * len(M) * np.finfo(M.dtype).eps
     return dot(XtG, np.linalg.pinv(M, rcond=cut, hermitian=True).astype(M.dtype))

@@ -1,5 +1,6 @@
 """What is done to a table before it is clustered, and again to new samples.
 
-A ``Preparation`` is a list of steps (``steps.py``, ``columns.py``). Each is a record: fitted to a
-table, applied to any other, and checked when it comes from a model file.
+A ``Preparation`` is a list of steps (``numbers.py``, ``gaps.py``, ``categories.py``, ``texts.py``).
+A step is a record. It is fitted to one table, can be applied to any other, and is checked when it
+comes from a model file.
 """

@@ -1,6 +1,6 @@
-"""``--prepare auto``: steps for what a table looks like, each with a line that says why.
+"""``--prepare auto``: steps that suit a table, each with a line that says why.
 
-A line also says how to have it otherwise.
+A line also names the option that changes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .roles import Role, option_value, roles
 
 @dataclass(frozen=True)
 class Line:
-    """What is done and why; and the options of the command that have it otherwise."""
+    """What is done and why, and the options of the command that change it."""
 
     what: str
     otherwise: str
@@ -32,10 +32,10 @@ class Line:
         return f"{self.what} {self.otherwise}"
 
 
-#: A step and the lines that tell of it; there is none where the step tells itself.
+#: A step and the lines about it; there is no line if the step adds its own message.
 Told = tuple[Step, Sequence[Line]]
 
-#: Rows and columns of which more than this share is missing are left out.
+#: Rows and columns are left out if more than this share is missing.
 _SHARE = 0.5
 
 #: Columns named in a line.
@@ -45,7 +45,7 @@ _AS_THEY_ARE = "As they are: --scale none."
 
 
 def measured_columns(table: Table) -> Iterator[Told]:
-    """Leave out what is hardly a measurement, unless nothing else is there."""
+    """Leave out columns that are hardly measurements, unless there are no others."""
     found = roles(table)
     if found.found and (found.others or table.words):
         lines = [_left_out(role, names) for role, names in found.found.items()]
@@ -59,6 +59,8 @@ def _left_out(role: Role, names: list[str]) -> Line:
         Role.CLASSES: "probably known classes",
         Role.YEARS: "a year" if len(names) == 1 else "years",
         Role.KINDS: "only a few different whole numbers, so probably categories",
+        Role.PAIRS: "only two different numbers beside columns that share a longer scale, so "
+        f"probably {'a category' if len(names) == 1 else 'categories'}",
         Role.RESULTS: "results of an earlier run",
     }
     otherwise = {
@@ -66,13 +68,14 @@ def _left_out(role: Role, names: list[str]) -> Line:
         Role.CLASSES: f"For scores: --label-column {value}.",
         Role.YEARS: f"As categories: --encode {value}.",
         Role.KINDS: f"As categories: --encode {value}.",
+        Role.PAIRS: f"As categories: --encode {value}.",
     }
     use = f"{otherwise.get(role, '')} To use {it} as numbers: --columns '*'."
     return Line(f"Left out: {listed(names)}, {why[role]}.", use.strip())
 
 
 def gaps_left_out(table: Table) -> Iterator[Told]:
-    """Leave out columns and rows of which most is missing."""
+    """Leave out columns and rows in which most values are missing."""
     n, p = table.X.shape
     empty = gaps_in_columns(table.X) > _SHARE * n
     if empty.any() and not empty.all():
@@ -93,7 +96,7 @@ def scales(table: Table, *, signed: bool) -> Iterator[Told]:
 
 
 def groups(table: Table, *, signed: bool) -> Iterator[tuple[str, Labels, Line]]:
-    """Columns that want another scale: its name, their places, and the line that tells why."""
+    """Columns that need another scale: the name of the scale, their places, and the reason."""
     counts = counts_in(table)
     if counts is not None:
         what = (
@@ -117,7 +120,7 @@ def groups(table: Table, *, signed: bool) -> Iterator[tuple[str, Labels, Line]]:
 
 
 def gaps_filled(table: Table) -> Iterator[Told]:
-    """Fill in what is still missing, from the nearest samples."""
+    """Fill in the values that are still missing, from the nearest samples."""
     if sparse.issparse(table.X):
         return
     count = int(np.isnan(np.asarray(table.X)).sum())

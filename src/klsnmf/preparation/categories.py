@@ -1,4 +1,4 @@
-"""Columns of words: a column of 0 and 1 for each word."""
+"""Columns of words: each word becomes a column."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..core.checks import need
+from ..core.types import Matrix
 from ..core.words import listed, plural, short
-from ..io.table import Counted, InputError, Table
-from .base import Step, need_names
-
-#: A column with more different words than this holds names or text, and no categories.
-MOST = 50
+from ..io.table import MOST_CATEGORIES, Counted, InputError, Table
+from .base import Step, Units, need_names
+from .look import spreads
 
 
 @dataclass(frozen=True)
 class Encode(Step):
-    """A column of 0 and 1 for each category of a column of words.
+    """A column for each category: ``size`` in samples of this category, and 0 in others.
 
-    Two samples of different categories differ by 2 in squares: as much as two of a column with
-    variance 1 do on average.
+    The squared distance between two samples of different categories is 2 size². Two samples have
+    the same squared distance on average in a column with the standard deviation ``size``.
     """
 
     column: str
     categories: tuple[str, ...]
+    size: float = 1.0
 
     @property
     def words(self) -> tuple[str, ...]:
         return (self.column,)
+
+    def units(self, before: Units) -> Units:
+        (mean, spread), q = before, len(self.categories)
+        return np.append(mean, np.zeros(q)), np.append(spread, np.full(q, 1 / self.size))
 
     def apply(self, table: Table) -> Table:
         if self.column not in table.words:
@@ -41,11 +46,11 @@ class Encode(Step):
         place = {word: j for j, word in enumerate(self.categories)}
         found = np.zeros((len(words), len(place)))
         known = [(i, place[word]) for i, word in enumerate(words) if word in place]
-        found[tuple(np.array(known, dtype=int).reshape(-1, 2).T)] = 1
+        found[tuple(np.array(known, dtype=int).reshape(-1, 2).T)] = self.size
         new = {word for word in words if word is not None} - {*self.categories}
         if new:
             told.append(
-                f"{short(self.column)} has values that the model does not know, and they count as "
+                f"{short(self.column)} has values that the model does not know. They count as "
                 f"none of its categories: {listed(sorted(new))}."
             )
         thin = sparse.issparse(table.X)
@@ -57,17 +62,24 @@ class Encode(Step):
     def check(self, p: int) -> int:
         need(type(self.column) is str, "a column of categories has no name")
         need_names(self.categories, "the categories of a column")
-        need(0 < len(self.categories) <= MOST, "a column has no categories, or too many")
+        need(0 < len(self.categories) <= MOST_CATEGORIES, "a column has no categories, or too many")
+        need(type(self.size) is float and 0 < self.size < np.inf, "a category has no size")
         return p + len(self.categories)
 
 
-def fit_encode(table: Table, column: str) -> Encode:
-    """The categories of a column: the words that are in it."""
+def size_of_categories(X: Matrix) -> float:  # (n, p)
+    """The size at which a category counts as much as a column of X does on average."""
+    each = np.sqrt(mean_variance_axis(X, 0)[1]) if sparse.issparse(X) else spreads(X)
+    return float(np.sqrt(np.mean(each[each > 0] ** 2))) if each.any() else 1.0
+
+
+def fit_encode(table: Table, column: str, size: float) -> Encode:
+    """The categories of a column are the words in it."""
     categories = sorted({word for word in table.words[column] if word is not None})
-    if not 0 < len(categories) <= MOST:
+    if not 0 < len(categories) <= MOST_CATEGORIES:
         found = plural(len(categories), "different value")
         raise InputError(
-            f"{table.name}, column {column!r} has {found}: these are no categories, of which a "
-            f"column has 1 to {MOST}. Leave it out of --encode."
+            f"{table.name}, column {column!r} has {found}, and a column of categories "
+            f"has 1 to {MOST_CATEGORIES}. Leave it out of --encode."
         )
-    return Encode(column, tuple(categories))
+    return Encode(column, tuple(categories), size)

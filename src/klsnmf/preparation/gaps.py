@@ -13,21 +13,21 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import listed, plural
 from ..io.table import Counted, InputError, Table
-from .base import Step, need_places
+from .base import Step, Units, need_places
 
 #: What ``--missing`` may be.
 WAYS = ("drop-rows", "drop-columns", "median", "knn")
 
-#: Gaps are filled in with the mean of so many samples that are nearest in what is known of both.
+#: Gaps are filled in with the mean of this many nearest samples, by the values that both have.
 NEAREST = 5
 
-#: Samples that such means are taken from, at most: they are kept in the model.
+#: Means and medians for new samples are taken from at most this many samples.
 _DONORS = 10_000
 
 
 @dataclass(frozen=True)
 class LeaveOutRows(Step):
-    """Rows of which more than this share is missing are left out; 0 takes none with a gap."""
+    """Rows are left out if more than this share is missing; 0 leaves out every row with a gap."""
 
     share: float
 
@@ -47,7 +47,7 @@ class LeaveOutRows(Step):
 
     def check(self, p: int) -> int:
         sound = type(self.share) is float and 0 <= self.share < 1
-        need(sound, "the share of gaps that a row may have is none")
+        need(sound, "the share of gaps that a row may have is not valid")
         return p
 
 
@@ -56,6 +56,10 @@ class KeepColumns(Step):
     """Some columns stay, the others are left out."""
 
     which: Array  # (q,) the places of those that stay, in order
+
+    def units(self, before: Units) -> Units:
+        mean, spread = before
+        return mean[self.which], spread[self.which]
 
     def apply(self, table: Table) -> Table:
         names = table.features
@@ -67,9 +71,13 @@ class KeepColumns(Step):
         return len(self.which)
 
 
+class Fill(Step):
+    """Gaps are filled in."""
+
+
 @dataclass(frozen=True)
-class FillMedian(Step):
-    """The median of its column in place of each gap."""
+class FillMedian(Fill):
+    """Each gap gets the median of its column."""
 
     values: Array  # (p,)
 
@@ -83,8 +91,8 @@ class FillMedian(Step):
 
 
 @dataclass(frozen=True)
-class FillNear(Step):
-    """The mean of the nearest samples that have a value there, in place of each gap."""
+class FillNear(Fill):
+    """Each gap gets the mean of the nearest samples that have a value there."""
 
     samples: Array  # (m, p) of the fit, with their gaps
 
@@ -96,13 +104,13 @@ class FillNear(Step):
 
     def check(self, p: int) -> int:
         checks.array(self.samples, "the samples that fill its gaps", shape=(None, p), finite=False)
-        need(len(self.samples) > 0, "no sample is there to fill its gaps")
+        need(len(self.samples) > 0, "there is no sample to fill its gaps")
         need(not np.isinf(self.samples).any(), "a sample that fills its gaps is not finite")
         return p
 
 
 def fit_leave_out_columns(table: Table) -> tuple[Step, str] | tuple[None]:
-    """All columns without a gap, if any has one; and a line that names the others."""
+    """A step that keeps the columns without gaps, and a line that names the others."""
     whole = np.flatnonzero(gaps_in_columns(table.X) == 0)
     if len(whole) == table.X.shape[1]:
         return (None,)
@@ -117,7 +125,7 @@ def fit_leave_out_columns(table: Table) -> tuple[Step, str] | tuple[None]:
 
 
 def fit_fill(table: Table, way: str) -> Step:
-    """Gaps are filled in with medians, or from the nearest samples ("knn")."""
+    """A step that fills gaps with medians, or from the nearest samples ("knn")."""
     X = dense(table)
     empty = np.flatnonzero(np.isnan(X).all(axis=0))
     if len(empty):
@@ -132,12 +140,22 @@ def fit_fill(table: Table, way: str) -> Step:
     return FillNear(np.asarray(X[::step], dtype=np.float64))
 
 
+def fit_for_new(table: Table) -> FillMedian | None:
+    """A step that fills gaps in new samples with medians, for a table without gaps."""
+    if sparse.issparse(table.X) or table.image_shape is not None or not table.X.size:
+        return None
+    X = np.asarray(table.X)
+    if np.isnan(X).any():
+        return None
+    return FillMedian(np.median(X[:: -(-len(X) // _DONORS)], axis=0))
+
+
 def dense(table: Table) -> Array:  # (n, p)
-    """The numbers of a table that is not sparse: gaps of a sparse one cannot be told from zeros."""
+    """The numbers of a table that is not sparse; in a sparse one, gaps would look like zeros."""
     if sparse.issparse(table.X):
         raise InputError(
-            f"{table.name} is sparse, and gaps are filled in in dense tables only. Use --missing "
-            "drop-rows or drop-columns."
+            f"{table.name} is sparse, and gaps can be filled in only in dense tables. Use "
+            "--missing drop-rows or drop-columns."
         )
     return np.asarray(table.X)
 

@@ -11,29 +11,37 @@ from ..core.types import Array, Labels, Matrix
 from ..core.words import short
 from ..io.table import Table
 
-#: Columns whose spreads differ by more than this have different units, or are remarked on.
+#: Columns whose spreads differ by more than this factor have different units.
 _UNEVEN = 10.0
 
-#: A column with this share of the variance decides nearly alone.
+#: A column with this share of the variance decides almost alone.
 _ALONE = 0.9
 
-#: So many columns of whole numbers are of one kind. Counts are of so many things at least,
+#: At least this many columns of whole numbers are taken as one group, such as counts.
 MANY = 20
-#: and of most of them there are none in a sample, or of some a hundred times as many as usual.
+#: Counts have at least this share of zeros, or a largest number that is this many times the median.
 _ZEROS, _TAIL = 0.2, 100.0
-#: Samples differ in how much was counted by this share of the mean.
+#: The sums of the rows of counts have at least this standard deviation, as a share of their mean.
 _DEPTHS = 0.15
-#: Where more columns than this share reach the largest number, that is the end of a scale, as for
+#: If more than this share of columns reach the largest number, it is the end of a scale, as for
 #: pixels and ratings.
 _AT_THE_END = 0.05
 
-#: Amounts without a sign of which so many are zero are of one kind: pixels, shares of words.
+#: A column varies less than counts if its variance is this many standard errors below its mean.
+_ERRORS = 3.0
+#: A column never below this share of its mean is a count only if it correlates with the others.
+_NEVER_NEAR_ZERO = 0.1
+_FOLLOWS = 0.3
+#: A total makes up this share of the sum of all columns, and correlates this much with the others.
+_SHARE_OF_TOTAL, _FOLLOWS_CLOSELY = 0.2, 0.9
+
+#: Nonnegative amounts with at least this share of zeros have one unit: pixels, shares of words.
 _BLANK = 0.3
 
-#: Columns that are looked at together, so that no second table is in memory.
+#: This many columns are looked at together, so that there is no second table in memory.
 _AT_ONCE = 256
 
-#: Columns are centred, and so are components of something, if means are below this many spreads.
+#: Columns count as centred, like principal components, if means are below this many spreads.
 _CENTRED = 1e-3
 
 
@@ -54,9 +62,11 @@ class Units:
 
 
 def counts_in(table: Table) -> Counts | None:
-    """The columns of counts: whole numbers, many of them zero, of samples of uneven depth."""
+    """The columns of counts: whole numbers, many of them zero, with uneven sums of rows."""
     X = table.X
     which = np.flatnonzero(whole_columns(X))
+    if len(which) >= MANY:
+        which = which[_alike(X if len(which) == X.shape[1] else X[:, which])]
     if len(which) < MANY:
         return None
     values = X if len(which) == X.shape[1] else X[:, which]
@@ -73,6 +83,44 @@ def counts_in(table: Table) -> Counts | None:
     if at_the_end.mean() > _AT_THE_END or depths.std() < _DEPTHS * depths.mean():
         return None
     return Counts(which, float(zeros))
+
+
+def _alike(X: Matrix) -> Array:  # (n, p) -> (p,)
+    """Which columns of whole numbers vary as counts of one kind do.
+
+    A count varies at least by chance: its variance is its mean or more. A batch or a sex varies
+    less. A count comes near 0, or it is larger in samples where more was counted. An age does
+    neither. A total is large, and nearly proportional to the sum of the other columns.
+    """
+    n = X.shape[0]
+    if sparse.issparse(X):
+        known = sparse.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), X.shape)
+        squares = np.asarray(known.multiply(known).sum(axis=0)).ravel()
+        least = np.asarray(known.min(axis=0).todense()).ravel()
+    else:
+        known = np.nan_to_num(X) if np.isnan(X).any() else X
+        squares, least = np.einsum("ij,ij->j", known, known), np.fmin.reduce(X, axis=0)
+    mean = np.asarray(known.sum(axis=0)).ravel() / n
+    variance = np.maximum(squares / n - mean**2, 0)
+    some = np.where(mean > 0, mean, 1)
+    errors = np.sqrt(2 / n + 1 / (n * some))
+    alike = variance >= (1 - _ERRORS * errors) * mean
+    depth = known @ alike.astype(known.dtype)
+    for j in np.argsort(-mean, kind="stable"):
+        total = mean[j] > _SHARE_OF_TOTAL * mean[alike].sum()
+        if not alike[j] or not (total or least[j] > _NEVER_NEAR_ZERO * mean[j]):
+            continue
+        own = known[:, [j]].toarray().ravel() if sparse.issparse(known) else known[:, j]
+        follows = _correlation(own, depth - own)
+        if follows < _FOLLOWS or (total and follows > _FOLLOWS_CLOSELY):
+            alike[j], depth = False, depth - own
+    return alike
+
+
+def _correlation(x: Array, y: Array) -> float:  # (n,), (n,)
+    x, y = x - x.mean(), y - y.mean()
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return float(x @ y) / lengths if lengths else 0.0
 
 
 def units_in(table: Table, beside: Counts | None = None) -> Units | None:
@@ -94,7 +142,7 @@ def units_in(table: Table, beside: Counts | None = None) -> Units | None:
 
 
 def _of_one_kind(X: Array, spread: Array) -> bool:  # (n, p), (p,)
-    """Whether numbers are amounts of one thing, or components that were made from others."""
+    """Whether all columns have one unit: amounts of one thing, or components."""
     known = X[np.isfinite(X)]
     if known.min() >= 0 and (known == 0).mean() >= _BLANK:
         return True
@@ -104,12 +152,12 @@ def _of_one_kind(X: Array, spread: Array) -> bool:  # (n, p), (p,)
 
 
 def whole_columns(X: Matrix) -> Array:  # (n, p) -> (p,)
-    """Which columns hold whole numbers, none of them negative, gaps aside."""
+    """Which columns hold only whole numbers that are not negative; gaps are ignored."""
     if sparse.issparse(X):
         wrong = (X.data < 0) | (X.data != np.rint(X.data))
         broken = np.bincount(X.indices[wrong], minlength=X.shape[1])
         return broken == 0
-    # Most tables of measurements are told by a few rows.
+    # A few rows suffice to recognise most measurements.
     whole = np.full(X.shape[1], True)
     for rows in (slice(20), slice(None)):
         part = X[rows]
@@ -148,7 +196,7 @@ def uneven(table: Table) -> str | None:
 
 
 def spreads(X: Array) -> Array:  # (n, p) -> (p,)
-    """The standard deviations of what is known; 0 if that is constant up to rounding."""
+    """The standard deviations of the known values; 0 if they are constant up to rounding."""
     found = np.zeros(X.shape[1])
     for begin in range(0, len(found), _AT_ONCE):
         part = X[:, begin : begin + _AT_ONCE].astype(np.float64)

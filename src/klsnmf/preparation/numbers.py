@@ -1,4 +1,4 @@
-"""Steps for columns of numbers: on what scale they are, and fewer of them."""
+"""Steps for columns of numbers: scales, and principal components."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..core.checks import need
 from ..core.types import Array, Matrix
 from ..core.words import plural
 from ..io.table import InputError, Table
-from .base import Step, need_places
+from .base import Step, Units, need_places
 
-#: What the counts of a sample add up to under ``--scale log``, before logarithms are taken.
+#: The sum that the counts of a sample are scaled to by ``--scale log``, before logarithms.
 _USUAL_DEPTH = 10_000.0
 
 
 @dataclass(frozen=True)
 class Standard(Step):
-    """Every column with mean 0 and variance 1, or some of them."""
+    """All columns, or some of them, are scaled to mean 0 and variance 1."""
 
     mean: Array  # (p,) 0 for a column that stays as it is
     spread: Array  # (p,) the standard deviations; 1 for a column that is constant, or stays
@@ -30,6 +30,10 @@ class Standard(Step):
     @property
     def scale(self) -> str:
         return "standard"
+
+    def units(self, before: Units) -> Units:
+        mean, spread = before
+        return mean + self.mean * spread, self.spread * spread
 
     def apply(self, table: Table) -> Table:
         if sparse.issparse(table.X):
@@ -48,7 +52,7 @@ class Standard(Step):
 
 
 def fit_standard(table: Table, which: Array | None = None) -> Standard:
-    """The scale of the columns at these places, or of all; gaps do not count, and stay."""
+    """The scale of the columns at these places, or of all. Gaps are ignored, and stay gaps."""
     if sparse.issparse(table.X):
         raise InputError(
             f"{table.name} is sparse, and --scale standard would fill its zeros. Leave the option "
@@ -74,7 +78,7 @@ def fit_standard(table: Table, which: Array | None = None) -> Standard:
 
 
 def log_counts(X: Matrix, depth: float) -> Matrix:  # (n, p)
-    """log1p of counts that add up to ``depth`` in every sample; zeros stay, and so do gaps."""
+    """log1p of counts after scaling the sum of each sample to ``depth``. Gaps stay gaps."""
     if sparse.issparse(X):
         X = sparse.csr_array(X, dtype=np.float64)
         sums = row_sums(X)
@@ -87,12 +91,12 @@ def log_counts(X: Matrix, depth: float) -> Matrix:  # (n, p)
 
 
 def _at(X: Matrix, which: Array) -> Matrix:  # (n, p), (q,) -> (n, q)
-    """The columns at these places, in order; no copy is made of all."""
+    """The columns at these places, in order; no copy is made if these are all columns."""
     return X if len(which) == X.shape[1] else X[:, which]
 
 
 def row_sums(X: Matrix) -> Array:  # (n, p) -> (n,)
-    """What the known numbers of each sample add up to."""
+    """The sum of the known numbers of each sample."""
     if sparse.issparse(X):
         known = sparse.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), X.shape)
         return np.asarray(known.sum(axis=1)).ravel()
@@ -101,10 +105,10 @@ def row_sums(X: Matrix) -> Array:  # (n, p) -> (n,)
 
 @dataclass(frozen=True)
 class LogCounts(Step):
-    """log1p of the columns that hold counts, once these add up to the same in every sample."""
+    """log1p of the columns of counts, after scaling them to the same sum in every sample."""
 
     which: Array  # (q,) the places of these columns, in order
-    depth: float  # what they add up to
+    depth: float  # the sum that they are scaled to
 
     @property
     def scale(self) -> str:
@@ -120,15 +124,16 @@ class LogCounts(Step):
             )
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused later
             found = log_counts(counts, self.depth)
+        blank = row_sums(counts) == 0
         if whole:
-            return replace(table, X=found)
+            return replace(table, X=found, blank=blank)
         others = np.setdiff1d(np.arange(table.X.shape[1]), self.which)
         back = np.argsort(np.concatenate([self.which, others]))
         if sparse.issparse(table.X):
             X: Matrix = sparse.hstack([found, table.X[:, others]], format="csr")[:, back]
         else:
             X = np.hstack([found, table.X[:, others]])[:, back]
-        return replace(table, X=X)
+        return replace(table, X=X, blank=blank)
 
     def check(self, p: int) -> int:
         need_places(self.which, p, "its counts")
@@ -140,7 +145,7 @@ class LogCounts(Step):
 def fit_log(table: Table, which: Array | None = None, *, median: bool = False) -> LogCounts:
     """Counts at these places, or everywhere, per 10,000 or per the median of their sums.
 
-    Where few things were counted, 10,000 would make 0 and 1 differ by far more than 1 and 2 do.
+    If little was counted, 10,000 would make 0 and 1 differ far more than 1 and 2.
     """
     if table.image_shape is not None:
         raise InputError(f"{table.name} holds images, and --scale log is for counts. Leave it out.")
@@ -150,7 +155,7 @@ def fit_log(table: Table, which: Array | None = None, *, median: bool = False) -
 
 
 def median_depth(table: Table, which: Array) -> float:
-    """The median of what columns add up to, over samples that have any."""
+    """The median of the sums of rows, over samples whose sum is not 0."""
     sums = row_sums(_at(table.X, which))
     return float(np.median(sums[sums > 0])) if (sums > 0).any() else _USUAL_DEPTH
 
@@ -161,6 +166,9 @@ class Components(Step):
 
     mean: Array  # (p,)
     directions: Array  # (q, p)
+
+    def units(self, before: Units) -> None:
+        return None
 
     def apply(self, table: Table) -> Table:
         table.require_numbers(gaps=False)

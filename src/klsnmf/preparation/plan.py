@@ -1,4 +1,4 @@
-"""From what is asked for to steps that are fitted, in the order that makes sense."""
+"""From the options to fitted steps, in the right order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from ..io.table import Table
 from .auto import Told, gaps_filled, gaps_left_out, measured_columns, scales
 from .base import Preparation, Step
-from .categories import fit_encode
-from .gaps import KeepColumns, LeaveOutRows, fit_fill, fit_leave_out_columns
+from .categories import fit_encode, size_of_categories
+from .gaps import Fill, KeepColumns, LeaveOutRows, fit_fill, fit_for_new, fit_leave_out_columns
 from .numbers import fit_components, fit_log, fit_standard
 from .texts import fit_words
 
@@ -21,7 +21,7 @@ _STANDARD = (
 
 @dataclass
 class _Work:
-    """A table, what was done to it, and the columns that new samples need."""
+    """A table, the steps that were applied to it, and the columns that new samples need."""
 
     table: Table
     p: int
@@ -57,14 +57,15 @@ def fitted(
 ) -> tuple[Table, Preparation]:
     """The table after its steps, with a line for each in its messages; and these steps.
 
-    What is left out comes first, so that it has no say in a scale. Gaps are filled in after the
-    scale, so that the nearest samples are near in every unit.
+    Rows and columns are left out first, so that they do not affect a scale. Gaps are filled in
+    after scaling, so that no unit decides which samples are nearest.
 
     Parameters
     ----------
-    auto : whether the table is looked at for what is not asked for; it needs names of columns
-    any_role : whether columns are taken that look like names, classes or years
-    signed, gaps : whether negative numbers and gaps may be left for whoever clusters
+    auto : whether steps that no option asks for are chosen by looking at the table; it needs names
+        of columns
+    any_role : whether to use columns that look like names, classes or years
+    signed, gaps : whether the methods accept negative numbers and gaps
     scale : "none", "standard", "log" or "log-median"
     missing : one of ``gaps.WAYS``
     pca : the number of principal components; None takes the columns themselves
@@ -74,7 +75,7 @@ def fitted(
     text = table.text_column
     auto = auto and names is not None and table.image_shape is None and text is None
     work = _Work(table, int(table.X.shape[1]), names)
-    if text is not None:  # which has to become numbers before anything is done to these
+    if text is not None:  # it has to become numbers first
         work.do(fit_words(work.table, text))
     if auto and not any_role:
         work.do_all(measured_columns(work.table))
@@ -90,13 +91,16 @@ def fitted(
         work.do(fit_log(work.table, median=scale == "log-median"))
     elif auto and scale is None:
         work.do_all(scales(work.table, signed=signed))
+    encoded = [column for column in table.words if column != text]
+    size = size_of_categories(work.table.X) if encoded else 1.0
     if missing in ("median", "knn"):
         work.do(fit_fill(work.table, missing))
     elif auto and missing is None and not gaps:
         work.do_all(gaps_filled(work.table))
-    for column in table.words:
-        if column != text:
-            work.do(fit_encode(work.table, column))
+    if not gaps and not any(isinstance(step, LeaveOutRows | Fill) for step in work.steps):
+        work.do(fit_for_new(work.table))
+    for column in encoded:
+        work.do(fit_encode(work.table, column, size))
     if pca is not None:
         work.do(fit_components(work.table, pca))
     features = None if work.names is None else tuple(work.names)

@@ -1,4 +1,4 @@
-"""Columns of numbers that are rather names of samples, classes, years or categories."""
+"""Columns of numbers that are names of samples, classes, years or categories, not measurements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scipy import sparse
 from ..core.types import Array
 from ..core.words import listed
 from ..io.table import Table
-from .look import MANY, whole_columns
+from .look import MANY, counts_in, whole_columns
 
-#: Names that such columns usually have. A refractive_index is a measurement, an index is not.
+#: Usual names of such columns. An index is no measurement, but a refractive_index is.
 _NAMES = re.compile(r"(.*[ _.-])?(id|ids|uid|uuid|sampleid|rowid)|index|idx|row|nr", re.IGNORECASE)
 _CLASSES = re.compile(
     r"(.*[ _.-])?(class|classes|label|labels|target|cluster)|species|category", re.IGNORECASE
@@ -26,15 +26,15 @@ _YEARS = re.compile(r"(.*[ _.-])?(year|years|yr)([ _.-].*)?", re.IGNORECASE)
 #: Columns that ``--join`` adds: clusters, and the strengths beside them.
 _JOINED = {"cluster": "strength", "klsnmf": "klsnmf_strength"}
 
-#: Fewer rows than this count up by chance.
+#: With fewer rows than this, numbers may count rows by chance.
 _FEW = 5
 
-#: A column with as few different whole numbers as this tells kinds rather than amounts, where each
-#: is there so many times on average.
+#: A column with at most this many different whole numbers holds kinds rather than amounts, if each
+#: number occurs so many times on average.
 _KINDS = 10
 _TIMES = 5
 
-#: Years of which there may be data.
+#: The first and the last year that is recognised.
 _CALENDAR = 1000, 2200
 
 
@@ -45,44 +45,74 @@ class Role(Enum):
     CLASSES = "known classes"
     YEARS = "years"
     KINDS = "few different whole numbers"
+    PAIRS = "two different numbers beside columns of one longer scale"
     RESULTS = "strengths of an earlier run"
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns that were hardly meant to be clustered by, by their role; and all the others."""
+    """Columns that are probably not meant for clustering, by their role; and all others."""
 
     found: dict[Role, list[str]]
     others: list[int]  # places
 
 
 def roles(table: Table) -> Roles:
-    """What the columns of a table are.
-
-    Few whole numbers are the data where most columns have no more, or where columns of whole
-    numbers are many: answers, pixels, counts.
-    """
+    """What the columns of a table are."""
     if table.features is None or sparse.issparse(table.X):
         return Roles({}, list(range(table.X.shape[1])))
-    whole = np.flatnonzero(whole_columns(table.X))
-    of: dict[int, Role] = {}
-    for j in whole.tolist():
-        if role := _role(table.features[j], table.X[:, j], few_count=len(whole) < MANY):
-            of[j] = role
+    X, names = table.X, table.features
+    whole = np.flatnonzero(whole_columns(X)).tolist()
+    of = {j: role for j in whole if (role := _by_name(names[j], X[:, j]))}
     for cluster, strength in _JOINED.items():
-        if {cluster, strength} <= {*table.features}:
-            of[table.features.index(strength)] = Role.RESULTS
-    kinds = [j for j, role in of.items() if role is Role.KINDS]
-    if len(kinds) > len(table.features) - len(of):
-        of = {j: role for j, role in of.items() if role is not Role.KINDS}
+        if {cluster, strength} <= {*names}:
+            of[names.index(strength)] = Role.RESULTS
+    others = [j for j in whole if j not in of]
+    kinds = _kinds(table, others, len(names) - len(of))
+    of |= dict.fromkeys(kinds, Role.KINDS)
+    if not kinds:
+        of |= dict.fromkeys(_pairs(X[:, others], others), Role.PAIRS)
     found: dict[Role, list[str]] = {}
-    for j, role in of.items():
-        found.setdefault(role, []).append(table.features[j])
-    return Roles(found, [j for j in range(len(table.features)) if j not in of])
+    for j in sorted(of):
+        found.setdefault(of[j], []).append(names[j])
+    return Roles(found, [j for j in range(len(names)) if j not in of])
 
 
-def _role(name: str, column: Array, *, few_count: bool) -> Role | None:  # (n,)
-    """The role of a column of whole numbers; ``few_count`` if few of them may tell kinds."""
+def _kinds(table: Table, whole: list[int], measured: int) -> list[int]:
+    """The columns of whole numbers that hold kinds. ``measured`` is how many columns there are.
+
+    If most columns have few different numbers, these are the data, for example answers. If there
+    are many columns of whole numbers, they are the data too: pixels or counts. But beside counts, a
+    column with few different numbers that are no counts holds kinds, for example a batch.
+    """
+    if len(whole) < MANY:
+        found = [j for j in whole if _few(table.X[:, j])]
+        return [] if 2 * len(found) > measured else found
+    counts = counts_in(table)
+    beside = [] if counts is None else sorted({*whole} - {*counts.which.tolist()})
+    return [j for j in beside if _few(table.X[:, j])]
+
+
+def _pairs(X: Array, places: list[int]) -> list[int]:  # (n, q)
+    """The columns with two different numbers, beside more columns that share one longer scale.
+
+    Answers from 1 to 5 are measurements on one scale. A column of 0 and 1 beside them is on another
+    scale: it says yes or no, or which of two. If most columns are like that, they are the data.
+    """
+    if not len(places):
+        return []
+    least, most = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    two = ((least == X) | (most == X) | np.isnan(X)).all(axis=0) & (least < most)
+    answers = ~two & (most - least >= 2) & (most - least < _KINDS)
+    scales = list(zip(least[answers].tolist(), most[answers].tolist(), strict=True))
+    shared = max((scales.count(scale) for scale in {*scales}), default=0)
+    if 2 * shared <= len(scales) or shared <= two.sum():
+        return []
+    return [places[j] for j in np.flatnonzero(two)]
+
+
+def _by_name(name: str, column: Array) -> Role | None:  # (n,)
+    """The role of a column of whole numbers, by its name, or because it counts rows."""
     if _NAMES.fullmatch(name) or _counts_rows(column):
         return Role.NAMES
     if _CLASSES.fullmatch(name) and _repeats(column):
@@ -91,13 +121,16 @@ def _role(name: str, column: Array, *, few_count: bool) -> Role | None:  # (n,)
     first, last = _CALENDAR
     if known.size and _YEARS.fullmatch(name) and known.min() >= first and known.max() <= last:
         return Role.YEARS
-    if few_count and 2 <= np.unique(known).size <= min(_KINDS, known.size / _TIMES):
-        return Role.KINDS
     return None
 
 
+def _few(column: Array) -> bool:  # (n,)
+    known = column[np.isfinite(column)]
+    return bool(2 <= np.unique(known).size <= min(_KINDS, known.size / _TIMES))
+
+
 def remarks(table: Table) -> list[str]:
-    """What to say of columns that were hardly meant to be clustered by, and count all the same."""
+    """Remarks on columns that are used, but are probably not meant for clustering."""
     found = roles(table).found
     return [
         *_remark(found.get(Role.NAMES, []), Role.NAMES, "--id-column"),
@@ -106,7 +139,7 @@ def remarks(table: Table) -> list[str]:
 
 
 def _counts_rows(column: Array) -> bool:  # (n,)
-    """Whether each row has a whole number of its own, and none between is left out."""
+    """Whether the numbers are consecutive and each occurs once, in any order."""
     n = len(column)
     if n < _FEW or abs(column[-1] - column[0]) >= n or column.max() - column.min() != n - 1:
         return False  # most columns end here
@@ -128,5 +161,5 @@ def _remark(names: Sequence[str], role: Role, option: str) -> list[str]:
 
 
 def option_value(names: Sequence[str]) -> str:
-    """The name of a column for an option, if there is one of them and it is short."""
+    """The name to show in an option, or NAME for several columns or a long name."""
     return shlex.quote(names[0]) if len(names) == 1 and len(names[0]) <= 40 else "NAME"

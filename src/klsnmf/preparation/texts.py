@@ -1,16 +1,16 @@
-"""Text as numbers: how often each word is in a text, and how few texts have it (tf-idf).
+"""Text as numbers: how often each word occurs in a text, and how few texts have it (tf-idf).
 
-The rules, and why:
+The rules, and their reasons:
 
-* a word is three letters or more, because shorter ones rarely tell a subject. Digits and
-  underscores separate words, so that the parts of ``csr_matrix`` count as words. Capitals make no
-  difference.
-* a word that only one text has links it with no other, and is left out.
-* a word that is there ten times does not count ten times as much: 1 + log of the count.
-* a word weighs log(n / texts with it), so that what every text has weighs nothing. scikit-learn
-  adds 1 to this, which lets the words that all texts share make them alike. No list of such words
-  is needed then, and every language is treated alike.
-* texts are scaled to unit length: a long text is not far from a short one on the same subject.
+* A word has three letters or more, because shorter words rarely tell the subject. Digits and
+  underscores separate words, so that the parts of ``csr_matrix`` count as words. Capital and small
+  letters are the same.
+* A word that only one text has is left out, because it links this text with no other.
+* A word that occurs ten times does not count ten times as much, but 1 + log of the count.
+* The weight of a word is log(n / texts with it), so that a word of every text weighs nothing.
+  scikit-learn adds 1, and then words that all texts share make them alike. So no list of stop words
+  is needed, and the rules are the same for every language.
+* Texts are scaled to unit length, so that a long text is near a short one on the same subject.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from sklearn.preprocessing import normalize
 from ..core import checks
 from ..core.checks import need
 from ..core.types import Array, Labels, Matrix
-from ..core.words import plural
 from ..io.table import InputError, Table
-from .base import Step, need_names
+from .base import Step, Units, need_names
 
 _WORD = r"(?u)[^\W\d_]{3,}"
 
-#: Texts that a word must be in.
+#: A word must be in at least this many texts.
 _LEAST = 2
 
-#: Words that are kept, at most: the most frequent.
+#: At most this many words are kept, the most frequent ones.
 _MOST_WORDS = 100_000
 
-#: Words that are told of a cluster.
+#: The number of words that describe a cluster.
 LEADING = 6
 
 
@@ -55,19 +54,16 @@ class WeighWords(Step):
     def words(self) -> tuple[str, ...]:
         return (self.text_column,)
 
+    def units(self, before: Units) -> None:
+        return None
+
     def apply(self, table: Table) -> Table:
         texts = _texts(table, self.text_column)
         counter = CountVectorizer(token_pattern=_WORD, vocabulary=self.terms, dtype=np.float64)
         counts = sparse.csr_array(counter.transform(texts))
         counts.data = (1 + np.log(counts.data)) * self.weights[counts.indices]
         X = sparse.csr_array(normalize(counts))
-        told, unknown = list(table.messages), int((np.diff(X.indptr) == 0).sum())
-        if unknown:
-            told.append(
-                f"{plural(unknown, 'text')} of {len(texts)} {'has' if unknown == 1 else 'have'} "
-                "none of the words that count: the clusters of these say nothing."
-            )
-        return replace(table, X=X, features=list(self.terms), messages=told)
+        return replace(table, X=X, features=list(self.terms), blank=np.diff(X.indptr) == 0)
 
     def check(self, p: int) -> int:
         need(type(self.text_column) is str, "a column of text has no name")
@@ -79,7 +75,7 @@ class WeighWords(Step):
 
 
 def fit_words(table: Table, column: str) -> WeighWords:
-    """The words that several texts have, and what each weighs."""
+    """The words that several texts have, and the weight of each."""
     texts = _texts(table, column)
     counter = CountVectorizer(token_pattern=_WORD, min_df=_LEAST, max_features=_MOST_WORDS)
     try:
@@ -95,7 +91,7 @@ def fit_words(table: Table, column: str) -> WeighWords:
 
 
 def leading_words(X: Matrix, terms: Sequence[str], labels: Labels) -> list[list[str]]:
-    """Of each cluster the words that set it apart: their mean weight in it less that in others."""
+    """The words that set each cluster apart, by their mean weight in it minus that in others."""
     n, k = len(labels), int(labels.max()) + 1
     member = sparse.csr_array((np.ones(n), (labels, np.arange(n))), (k, n))
     sums: Any = sparse.csr_array(member @ X)
@@ -110,7 +106,7 @@ def leading_words(X: Matrix, terms: Sequence[str], labels: Labels) -> list[list[
 
 
 def _texts(table: Table, column: str) -> list[str]:
-    """The texts in a column; of a table with one column of text, that one, whatever its name."""
+    """The texts in a column. If a table has only one column of text, its name does not matter."""
     words = table.words
     name = column if column in words or len(words) != 1 else next(iter(words))
     if name not in words:

@@ -13,12 +13,12 @@ from .pictures import shaded
 from .run import Run
 from .text import plain
 
-#: A table of more rows or columns than this is drawn as a picture, and one of more than that is
-#: left out.
+#: A table with more rows or columns than the first number is drawn as a picture, and with more than
+#: the second it is left out.
 _WIDEST = 26
 _LARGEST = 500
 
-#: The largest mix-ups are listed below such a picture.
+#: So many of the largest mix-ups are listed below such a picture.
 _MIXUPS = 12
 
 #: What the scores are, by their names in :func:`klsnmf.metrics.scores`.
@@ -55,7 +55,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(run: Run) -> Agreement | None:
-    """None without labels."""
+    """How clusters and labels agree; None without labels."""
     if run.classes is None:
         return None
     names, which = run.classes
@@ -65,7 +65,7 @@ def agreement(run: Run) -> Agreement | None:
     np.add.at(counts, (y, labels), 1)
     rows, columns = linear_sum_assignment(counts, maximize=True)
     place = dict(zip(columns.tolist(), rows.tolist(), strict=True))
-    # Clusters beyond the number of classes follow, beside the classes they have most of.
+    # Further clusters stand beside the class that most of their samples have.
     order = sorted(
         range(run.n_clusters),
         key=lambda c: (place.get(c, int(counts[:, c].argmax())), c not in place),

@@ -1,4 +1,4 @@
-"""Small charts as SVG. Only numbers and words of ours go into them, so nothing needs escaping."""
+"""Small charts as SVG. They hold only numbers and our own words, so nothing needs escaping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 12, 34
 
 
 class _Frame:
-    """Axes: where a value is on the paper, and lines and words at round values."""
+    """Axes: the place of each value, and lines and labels at round values."""
 
     def __init__(self, x: Array, y: Array, *, log: bool = False, zero: bool = False) -> None:
         self.log = log
@@ -60,7 +60,7 @@ class _Frame:
 def lines(
     series: Sequence[Array], *, alt: str, log: bool = False, phases: Sequence[str] | None = None
 ) -> str:
-    """Values by iteration. A line breaks where a phase ends: its objective is another one."""
+    """Values by iteration. A line ends with its phase, because the objective changes then."""
     count = len(series[0])
     x = np.arange(1, count + 1)
     frame = _Frame(x, np.concatenate(series), log=log)
@@ -117,7 +117,7 @@ def _svg(parts: Sequence[str], alt: str) -> str:
 
 
 def _thinned(places: Array, most: int = 300) -> Array:
-    """No more points than can be seen; the first and the last stay."""
+    """At most as many points as can be seen, including the first and the last."""
     if len(places) <= most:
         return places
     return places[np.linspace(0, len(places) - 1, most).round().astype(int)]

@@ -14,23 +14,23 @@ from .pictures import as_uris
 from .run import Run
 from .text import decimals, number, plain
 
-#: The clusters shown one by one; of more, the largest.
+#: At most so many clusters are shown one by one, the largest ones.
 CARDS = 150
 
-#: Members of each, where there are many clusters.
+#: Members of each cluster, if there are many clusters.
 _FEW_MEMBERS = 4
 
-#: Features that set a cluster apart: so many are shown, and so many of each member.
+#: How many features of a cluster are shown, how many of each member, and how many words.
 _LEADING = 6
 _COLUMNS = 4
 _WORDS = 6
 
-#: Standard deviations: a feature that is nearer to the mean of all samples sets nothing apart.
+#: A feature sets a cluster apart if it differs from the mean by so many standard deviations.
 _APART = 0.1
 
 _LONGEST_FEATURE = 32
 
-#: A member of more strength than this is not in doubt.
+#: A member with more strength than this is not doubtful.
 SURE = 0.95
 
 
@@ -45,7 +45,7 @@ class Member(NamedTuple):
     id: str
     strength: float
     label: str | None
-    odd: bool  # its label is not the one most of the cluster have
+    odd: bool  # its label is not the most common one of the cluster
     picture: str | None
     values: list[str]  # of the columns of the cluster, or its own leading features
 
@@ -54,19 +54,19 @@ class Cluster(NamedTuple):
     number: int
     size: int
     strength: float  # the median of its members
-    label: tuple[str, float] | None  # the commonest, and its share
+    label: tuple[str, float] | None  # the most common, and its share
     prototype: str | None  # a picture
     bars: list[Bar]
     columns: list[str]
     typical: list[Member]
-    doubtful: list[Member]  # none where all are sure, or there are too few members
-    sure: bool  # whether no member is in doubt
+    doubtful: list[Member]  # none if all are sure, or if there are too few members
+    sure: bool  # whether no member is doubtful
 
 
 def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
-    """The clusters that have samples, the largest if there are very many, in their order.
+    """The clusters that have samples, in order; only the largest if there are very many.
 
-    Each shows up to ``members`` typical and as many doubtful ones; all pictures together take
+    Each shows up to ``members`` typical and as many doubtful members. All pictures together take
     about ``budget`` characters.
     """
     members = min(members, _FEW_MEMBERS) if run.n_clusters > MANY else members
@@ -109,7 +109,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
 
 
 def _commonest(run: Run, cluster: int) -> tuple[str, float] | None:
-    """The class most members of a cluster have, and their share."""
+    """The most common class of a cluster, and its share."""
     if run.classes is None:
         return None
     names, which = run.classes
@@ -119,9 +119,9 @@ def _commonest(run: Run, cluster: int) -> tuple[str, float] | None:
 
 
 def _gallery(run: Run, cluster: int, count: int) -> tuple[Labels, Labels]:
-    """The most typical and the most doubtful members: no sample is both."""
+    """The most typical and the most doubtful members; no sample is in both lists."""
     members = np.flatnonzero(run.labels == cluster)
-    # Of samples that are equally sure, those near the mean are the more typical.
+    # Among equally sure samples, those near the mean are more typical.
     order = members[np.lexsort((_distance(run, members), -run.strength[members]))]
     typical = order[: min(count, (len(order) + 1) // 2)]
     doubtful = order[::-1][: min(count, len(order) // 2)]
@@ -158,13 +158,13 @@ def _pictures(
 class _Profile:
     """What sets the clusters apart from all samples, feature by feature.
 
-    Read from the prototypes, each scaled to be as large as the mean of its cluster, or from those
-    means where a method has no prototypes.
+    It uses the prototypes, each scaled to the size of the mean of its cluster. If a method has no
+    prototypes, it uses the means.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        # Sparse samples have few features each: they show their own, not the cluster's.
+        # Sparse samples have few features, so each shows its own, not those of the cluster.
         self.words = sparse.issparse(run.X)
         filled: Any = run.X if self.words else run.rows(slice(None))
         sums = run.sums(filled)
@@ -184,21 +184,22 @@ class _Profile:
         self.decimals: dict[int, int | None] = {}  # by feature, the same in all clusters
 
     def name(self, j: int) -> str:
-        # Made when it is asked for: a sparse matrix may have millions of columns.
+        # Made only when needed: a sparse matrix may have millions of columns.
         features = self.run.features
         return plain(features[j] if features is not None else f"feature {j}", _LONGEST_FEATURE)
 
     def leading(self, cluster: int) -> tuple[list[Bar], list[int]]:
-        """The features that set a cluster apart most, as bars, and the first few by number.
+        """The features that set a cluster apart most, as bars, and the columns of the first few.
 
-        Numbers ascend, so that features stand in the same order in the tables of all clusters.
+        Columns are sorted, so that the tables of all clusters have the same order.
         """
         deviation = self.deviations[cluster]
         first = np.argsort(-np.abs(deviation), kind="stable")[:_LEADING]
         first = first[deviation[first] != 0]
         bars = []
         for j in first[np.abs(deviation[first]) >= _APART]:
-            value, mean = number(self.centers[cluster, j]), number(self.run.means[j])
+            both = np.array([self.centers[cluster, j], self.run.means[j]])
+            value, mean = (number(each) for each in self.run.in_units(both, j))
             bars.append(Bar(self.name(j), float(deviation[j]), value, mean))
         return bars, [] if self.words else np.sort(first[:_COLUMNS]).tolist()
 
@@ -210,6 +211,6 @@ class _Profile:
             return [self.name(j) for j in row.col[most]]
         for j in columns:
             if j not in self.decimals:
-                self.decimals[j] = decimals(np.asarray(X[:, j], dtype=np.float64))
-        row = np.asarray(X[i], dtype=np.float64)
+                self.decimals[j] = decimals(self.run.in_units(X[:, j].astype(np.float64), j))
+        row = self.run.in_units(X[i].astype(np.float64))
         return ["?" if np.isnan(row[j]) else number(row[j], self.decimals[j]) for j in columns]

@@ -1,7 +1,7 @@
-"""Every feature of every cluster: means, and how far the members differ in it from all others.
+"""Every feature of every cluster: the mean, and how far it differs from the other samples.
 
-The page has the means of the clusters, in standard deviations of all samples. From these it
-computes effect sizes, also of clusters that its reader has merged.
+The page holds the means of the clusters, in standard deviations of all samples. From these it
+computes effect sizes, also for clusters that the reader has merged.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Labels
-from .packing import UNKNOWN, packed
+from .packing import UNKNOWN, packed, unsigned
 from .run import Run
 from .text import number, plain
 
 _LONGEST = 60
 
-#: Colours run between these quantiles of a column, so that a few extreme values do not take all.
+#: Colours go from one quantile of a column to the other, so that extreme values have no effect.
 _COLOURED = (0.02, 0.98)
 
 
@@ -37,9 +37,9 @@ class Features(NamedTuple):
 
 
 def features(run: Run, entries: int) -> Features | None:
-    """Those that set clusters apart most, if k times all of them are more than ``entries``.
+    """The features that set clusters apart most, at most ``entries`` numbers in all.
 
-    None for images and kernels, whose columns have no meaning of their own.
+    None for images and kernels, because their columns have no meaning of their own.
     """
     if run.image_shape is not None or run.kernel_only:
         return None
@@ -61,7 +61,7 @@ def features(run: Run, entries: int) -> Features | None:
 
 
 def _centred(run: Run) -> tuple[Any, Array]:  # (n, p), (p,)
-    """Columns less their means, each in a unit that keeps squares finite; sparse ones as given."""
+    """Centred columns, in units that keep squares finite; sparse columns are not changed."""
     if sparse.issparse(run.X):
         return run.X, np.ones(run.X.shape[1])
     rows = run.rows(slice(None)) - run.means
@@ -71,7 +71,7 @@ def _centred(run: Run) -> tuple[Any, Array]:  # (n, p), (p,)
 
 
 def _name(run: Run, place: int) -> str:
-    """The name of a column, made when it is asked for: there may be millions."""
+    """The name of a column, made only when needed: there may be millions."""
     return plain(run.features[place] if run.features is not None else f"feature {place}", _LONGEST)
 
 
@@ -80,7 +80,7 @@ def _dense(values: Any) -> Array:
 
 
 def columns(run: Run, which: Labels, found: Features | None, room: int) -> list[dict[str, Any]]:
-    """Values of the points, from 0 to 65534 between the least and the greatest."""
+    """The values of the points, from 0 for the smallest to 65534 for the largest."""
     if found is None:
         return []
     chosen = found.places[found.most_telling(max(1, room // (3 * len(which) + 100)))]
@@ -88,8 +88,24 @@ def columns(run: Run, which: Labels, found: Features | None, room: int) -> list[
     values = some.toarray() if hasattr(some, "toarray") else np.asarray(some, dtype=np.float64)
     return [
         {"name": _name(run, j), **_column(column)}
-        for j, column in zip(chosen.tolist(), values.T, strict=True)
+        for j, column in zip(chosen.tolist(), run.in_units(values, chosen).T, strict=True)
     ]
+
+
+def columns_aside(run: Run, which: Labels, room: int) -> list[dict[str, Any]]:
+    """The same for columns that were not used. Text has a list of names, and 0 for a gap."""
+    found = []
+    for name, values in list(run.aside.items())[: max(1, room // (3 * len(which) + 100))]:
+        some = [values[i] for i in which.tolist()]
+        if all(isinstance(value, str | None) for value in some):
+            kinds = sorted({value for value in some if value is not None})
+            place = {kind: j + 1 for j, kind in enumerate(kinds)}
+            of = packed([place.get(value, 0) for value in some], unsigned(len(kinds) + 1))
+            shown: dict[str, Any] = {"names": [plain(kind) for kind in kinds], "of": of}
+        else:
+            shown = _column(np.asarray(some, dtype=np.float64))
+        found.append({"name": plain(name, _LONGEST), "aside": True, **shown})
+    return found
 
 
 def _column(values: Array) -> dict[str, Any]:  # (m,)
@@ -102,7 +118,7 @@ def _column(values: Array) -> dict[str, Any]:  # (m,)
             "of": packed(np.full(len(values), UNKNOWN), np.uint16),
         }
     low, high = float(values[finite].min()), float(values[finite].max())
-    # Halves, so that the width of a column of huge numbers is finite.
+    # Halved first, so that the width is finite even for huge numbers.
     width = 2 * (high / 2 - low / 2) if np.isfinite(high - low) else np.finfo(np.float64).max
     steps = np.full(len(values), UNKNOWN)
     steps[finite] = np.rint((UNKNOWN - 1) * ((values[finite] - low) / (width or 1.0)))
@@ -117,8 +133,8 @@ def packed_features(run: Run, found: Features) -> dict[str, Any]:
     return {
         "names": [_name(run, j) for j in found.places.tolist()],
         "total": number(run.X.shape[1]),
-        "means": packed(found.means, np.float64),
-        "spreads": packed(found.spreads, np.float64),
+        "means": packed(run.in_units(found.means, found.places), np.float64),
+        "spreads": packed(found.spreads * run.units[1][found.places], np.float64),
         "centers": packed(np.rint(found.centers / unit), np.int16),
         "unit": unit,
     }

@@ -12,22 +12,22 @@ from ..estimators.strengths import by_votes
 from .run import Run
 from .text import number, plain, plural
 
-#: A cluster below this share of the mean size, or of one or two samples, is tiny.
+#: A cluster is tiny below this share of the mean size, or with one or two samples.
 _TINY = 0.1
 
 #: More tiny clusters than this are counted, not named.
 _NAMED = 5
 
-#: Where the median strength is below this, most samples could as well be in another cluster. Only
-#: for methods whose strengths are high where clusters are clear: others measure it by scores or
-#: distances that are close for all clusters on any data.
+#: If the median strength is below this, most samples could as well be in another cluster. This is
+#: said only for methods whose strengths are high for clear clusters. For other methods, scores or
+#: distances are close for all clusters on any data.
 _WEAK = 0.3
 _TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 
 @dataclass(frozen=True)
 class Said:
-    """A note by its words: those of Python, and those of the command line."""
+    """A note given by its words: for Python, and for the command line."""
 
     warns: ClassVar[bool] = True
 
@@ -39,15 +39,15 @@ class Said:
 
 
 def doubts(evidence: Any) -> list[Note]:
-    """What to tell of the evidence for a number of clusters, if there is any."""
+    """A note if the number of clusters was chosen and the choice is not clear."""
     return [] if evidence is None or evidence.clear else [NotClear.of(evidence)]
 
 
 def notes_of(estimator: Any) -> list[Note]:
-    """What there is to tell of a fit by any method, each kind once.
+    """The notes on a fit by any method, each kind once.
 
-    Estimators of this package note it themselves, except for what their user asked for. Others
-    leave it to be seen from what they found.
+    Estimators of this package make their own notes. For other estimators, notes are made from their
+    attributes.
     """
     noted = tuple(getattr(estimator, "notes_", ()))
 
@@ -76,14 +76,14 @@ def notes_of(estimator: Any) -> list[Note]:
 
 
 def in_doubt(run: Run) -> InDoubt | None:
-    """Which clusters may be others, where the fit says so."""
+    """The note on doubtful clusters, if the fit has one."""
     return next((note for note in notes_of(run.estimator) if isinstance(note, InDoubt)), None)
 
 
 def findings(run: Run) -> list[str]:
-    """Warnings of the fit and of what came out of it, without doubtful clusters.
+    """Warnings about the fit and its results, without doubtful clusters.
 
-    The report of a command has the words of the command line.
+    A report of the command names options of the command line.
     """
     notes = [note for note in notes_of(run.estimator) if not isinstance(note, InDoubt)]
     words = [note.in_command if run.command else str(note) for note in notes]
@@ -91,8 +91,8 @@ def findings(run: Run) -> list[str]:
 
 
 def remarks(run: Run) -> list[str]:
-    """What is remarkable about the clusters themselves."""
-    # Equal samples explain that none is sure.
+    """Remarks on the clusters themselves."""
+    # Equal samples already explain low strengths.
     return [*(_few_distinct(run) or _weak(run)), *_tiny(run)]
 
 
@@ -106,7 +106,7 @@ def _ran_out(estimator: Any) -> bool:
 def _few_distinct(run: Run) -> list[str]:
     seen: set[int] = set()
     for i in range(len(run.labels)):
-        # Hashes take little room beside wide rows; a sum with 0 makes one zero of -0 and 0.
+        # Hashes need less memory than wide rows; adding 0 turns -0 into 0.
         seen.add(hash((run.rows([i]) + 0.0).tobytes()))
         if len(seen) >= run.n_clusters:
             return []
@@ -131,7 +131,7 @@ def _tiny(run: Run) -> list[str]:
     limit = max(2.0, _TINY * len(run.labels) / run.n_clusters)
     tiny = np.flatnonzero((sizes > 0) & (sizes <= limit))
     if len(tiny) == 0 or len(run.labels) <= 4 * run.n_clusters:
-        return []  # where all clusters are small, none is conspicuous
+        return []  # if all clusters are small, none is remarkable
     if len(tiny) > _NAMED:
         return [
             f"{len(tiny)} clusters are tiny, with at most {number(sizes[tiny].max())} of "

@@ -1,4 +1,4 @@
-"""How the fit went, and why there are so many clusters."""
+"""The course of the fit, and the evidence for the number of clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Chart(NamedTuple):
     title: str
     text: str
     svg: str
-    lines: Sequence[str] = ()  # what the lines are, where there are several
+    lines: Sequence[str] = ()  # the names of the lines, if there are several
 
 
 def history(estimator: Any) -> list[Chart]:
@@ -46,7 +46,7 @@ def _phases(phases: list[str] | None) -> str:
 
 
 def evidence(estimator: Any) -> list[Chart]:
-    """What spoke for the number of clusters, if the method chose it."""
+    """The evidence for the number of clusters, if the method chose it."""
     found = getattr(estimator, "n_clusters_evidence_", None)
     if found is None or len(found.candidates) == 0:
         return []

@@ -1,6 +1,6 @@
 """Two runs side by side as a picture: bands from the clusters of one to those of the other.
 
-Names come from other people's files: all of them are made visible, short, and escaped.
+Names may come from strangers' files, so they are shortened, escaped and made visible.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .text import number, percent, plain, plural
 
 _WIDTH, _LEFT, _RIGHT, _BAR = 760, 190, 570, 12
 
-#: A bar is at least so high, that its name can be read beside it, and so far from the next.
+#: The least height of a bar, so that its name can be read, and the gap to the next.
 _LEAST, _GAP, _TOP = 14, 6, 34
 
-#: All bars together are about so high, where they can be.
+#: The usual height of all bars together.
 _USUAL = 420
 
-#: Bands, clusters in the table and samples in the list, at most. JSON and CSV have them all.
+#: The most bands, clusters in the table and samples in the list. JSON and CSV have all.
 _BANDS, _CLUSTERS, _SAMPLES = 3000, 60, 500
 
 _LONGEST = 22
@@ -49,9 +49,11 @@ th{font-weight:600}td.same{background:var(--rule)}td.none{color:var(--dim)}
 """
 )
 
+_WIDE_TABLE = '<div class="wide" tabindex="0" role="region" aria-label="Clusters of A and of B">'
+
 
 def svg(moves: Moves, names: tuple[str, str]) -> str:
-    """The picture by itself: a file that browsers and drawing programs open."""
+    """The picture alone, as a file for browsers and drawing programs."""
     return _picture(moves, names, f"<style>{_STYLE}</style>") + "\n"
 
 
@@ -70,20 +72,23 @@ def page(moves: Moves, names: tuple[str, str]) -> str:
 <style>{_STYLE}</style>
 </head>
 <body>
+<main>
 <h1>Who moved where</h1>
 <p>Run A is <bdi>{one}</bdi>, run B is <bdi>{two}</bdi>. {escape(in_words(moves))}</p>
-<div class="wide">{_picture(moves, names)}</div>
+<div class="wide" tabindex="0" role="region" aria-label="Picture of the moves">
+{_picture(moves, names)}</div>
 <p>Grey bands stay in the partner of their cluster; coloured bands move. Point at one for its
 samples.</p>
 {_table(moves)}
 {_samples(moves)}
+</main>
 </body>
 </html>
 """
 
 
 def in_words(moves: Moves) -> str:
-    """What there is to say in a sentence or two."""
+    """The result in one or two sentences."""
     n, only = len(moves.ids), [len(ids) for ids in moves.only]
     told = (
         f"{len(moves.moved)} of {counted(n, 'sample')} moved ({percent(moves.share)}); the "
@@ -134,7 +139,7 @@ class _Side:
         self.used = np.zeros(len(sizes))
 
     def take(self, cluster: int, count: int) -> tuple[float, float]:
-        """The next piece of a bar, for so many samples: its top and its end."""
+        """The next piece of a bar, for this number of samples: its top and its end."""
         high = float(self.heights[cluster] * count / self.sizes[cluster])
         top = float(self.tops[cluster] + self.used[cluster])
         self.used[cluster] += high
@@ -181,7 +186,8 @@ def _table(moves: Moves) -> str:
     return (
         "<h2>Clusters of A (rows) and of B (columns)</h2><p>Partners are grey: the pairs that "
         "share the most samples.</p>"
-        f'<div class="wide"><table><tr><th>A \\ B</th>{head}</tr>{"".join(lines)}</table></div>'
+        f"{_WIDE_TABLE}<table><thead><tr><td>A \\ B</td>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
@@ -198,6 +204,7 @@ def _samples(moves: Moves) -> str:
     more = f"<p>{plural(rest, 'more sample')} moved.</p>" if rest else ""
     return (
         "<h2>Samples that moved</h2>"
-        '<div class="wide words"><table><tr><th>id</th><th>in A</th><th>in B</th></tr>'
-        f"{''.join(lines)}</table></div>{more}"
+        '<div class="wide words" tabindex="0" role="region" aria-label="Samples that moved"><table>'
+        '<thead><tr><th scope="col">id</th><th scope="col">in A</th><th scope="col">in B</th></tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table></div>{more}"
     )

@@ -11,10 +11,10 @@ from ..core.writing import write_whole
 from .page import render
 from .run import Run
 
-#: Pixels of a notebook that the page takes; it scrolls.
+#: The height of the page in a notebook, in pixels; it scrolls.
 _HEIGHT = 720
 
-#: The address of a document that stands in ``srcdoc``.
+#: The address of a document in ``srcdoc``.
 _BASE = '<base href="about:srcdoc">'
 
 
@@ -39,8 +39,8 @@ class Page:
         write_whole(path, self.content)
 
     def _repr_html_(self) -> str:
-        # A frame of its own: neither the style nor the script of the page meets the notebook's.
-        # Links inside the page would lead to the notebook's address, but for this base.
+        # In its own frame, so that styles and scripts of page and notebook stay apart.
+        # Without this base, links inside the page would lead to the notebook's address.
         page = self.content.decode("utf-8").replace("<head>", f"<head>{_BASE}", 1)
         title = escape(f"Report of {self.run.name}")
         return (

@@ -1,4 +1,4 @@
-"""The levels at which there are clusters, as a tree."""
+"""The levels of clusters as a tree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from .run import Run
 
-#: The drawing, in units of its own: a row a level.
+#: The size of the drawing, in its own units, with one row per level.
 WIDTH, _ROW, _EDGE = 1000, 104, 52
 
-#: Radius of a circle that has no sample, and what all samples together add to it.
+#: The radius of a circle without samples, and what all samples together add to it.
 _LEAST, _GROWS = 5.0, 40.0
 
 
@@ -46,7 +46,7 @@ class Levels(NamedTuple):
 
 
 def levels(run: Run) -> Levels | None:
-    """None where the number of clusters was not chosen, or only one number persists."""
+    """The tree; None if the number of clusters was given, or if there is only one level."""
     profile: Any = getattr(run.estimator, "levels_", None)
     if profile is None or len(profile) < 2:
         return None

@@ -1,7 +1,7 @@
 """A mark for every cluster: a colour and a shape, the same in all parts of the page.
 
-No hundred colours can be told apart, so there are eight, which stay apart for people who see few
-colours too, and six shapes: 48 marks. Further clusters use them again; numbers tell them apart.
+Nobody can tell a hundred colours apart. So there are eight colours, which colour-blind people can
+tell apart too, and six shapes: 48 marks. Further clusters use them again, and differ by number.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 #: More clusters than this are shown side by side, with smaller signs.
 MANY = 24
 
-#: On a light page and on a dark one; each stands out from its page by 3 to 1 or more.
+#: Colours on a light and on a dark page. Each has a contrast of at least 3 to 1 with its page.
 LIGHT = ("#2d5aa5", "#d2690f", "#0096b4", "#78005a", "#b47878", "#1e3c1e", "#3c0087", "#694b00")
 DARK = ("#2e8cff", "#c47a14", "#7cf3f3", "#a678a6", "#ec5470", "#b4f0b4", "#c3a5ff", "#ffd24b")
 

@@ -1,4 +1,4 @@
-"""Two clusterings of the same samples: which clusters are partners, and who moved."""
+"""Two clusterings of the same samples: which clusters are partners, and which samples moved."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from ..core.types import Array, Labels
 
-#: A sample by its id, and by which of those with the same id it is.
+#: A sample: its id, and its number among the samples with the same id.
 _Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Who is where in two runs, over the samples that both have.
+    """The clusters of two runs, for the samples that both have.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Moves:
     ids : (n,) the samples of both runs, in the order of the first
     places : (n,) and (n,), the clusters of each sample, as places in ``clusters``
     partner : for each cluster of the first run the place of its partner in the second, or None
-    only : ids that are in one run only
-    repeated : how many samples have an id that another has too; they are matched in their order
+    only : ids that are only in one run
+    repeated : how many samples share their id with another; they are matched in order
     """
 
     clusters: tuple[list[str], list[str]]
@@ -75,7 +75,7 @@ def moves(one: Sequence[tuple[str, str]], two: Sequence[tuple[str, str]]) -> Mov
         for i, j in zip(*linear_sum_assignment(table, maximize=True), strict=True)
         if table[i, j]
     }
-    # Partners stand side by side: those of the second run are in the order of the first.
+    # Partners stand side by side, in the order of the first run.
     order = [matched[i] for i in range(len(rows)) if i in matched]
     order += [j for j in range(len(columns)) if j not in order]
     columns = [columns[j] for j in order]

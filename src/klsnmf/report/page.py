@@ -16,7 +16,7 @@ from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
 from .clusters import CARDS, SURE, clusters
-from .features import columns, features, packed_features
+from .features import columns, columns_aside, features, packed_features
 from .findings import findings, in_doubt
 from .fitted import evidence, history
 from .levels import levels
@@ -42,7 +42,7 @@ class _Detail(NamedTuple):
     columns: int  # characters for the values that colour the map
 
 
-#: Where one is too much, the next.
+#: If the page is too large with one, the next is used.
 _DETAIL = (
     _Detail(1500, 8, 800_000, 2_000_000, 3_200_000, 200_000, 800_000),
     _Detail(1000, 5, 500_000, 1_200_000, 3_200_000, 100_000, 400_000),
@@ -64,12 +64,12 @@ _SCRIPTS = (
     "start.js",
 )
 
-#: More clusters than this begin folded.
+#: With more clusters than this, all begin folded.
 _OPEN = 12
 
 _FILTERS = (text.number, text.percent, text.duration, text.plural, marks.colour, marks.shape)
 
-#: Images with longer sides are smoothed: their pixels say nothing.
+#: Images with longer sides are smoothed, because single pixels do not matter.
 _PIXELS_SHOW = 20
 
 
@@ -87,7 +87,10 @@ def render(run: Run) -> bytes:
         drawn = scatter(run, detail.points, detail.sheet)
         known = features(run, detail.entries)
         data = workbench(run, drawn.which, detail.samples) | {
-            "columns": columns(run, drawn.which, known, detail.columns),
+            "columns": [
+                *columns(run, drawn.which, known, detail.columns),
+                *columns_aside(run, drawn.which, detail.columns),
+            ],
             "features": None if known is None else packed_features(run, known),
         }
         context = shared | {
@@ -113,7 +116,7 @@ def render(run: Run) -> bytes:
 
 
 def _once(run: Run) -> dict[str, Any]:
-    """All parts whose size does not depend on the detail."""
+    """All parts that do not depend on the detail."""
     estimator = run.estimator
     method = DETAILS.get(run.method)
     defaults, params = (
@@ -166,7 +169,7 @@ def _look(run: Run) -> str:
 def _found(estimator: Any) -> list[tuple[str, str]]:
     """Numbers that the fit chose or reached."""
     names = ("n_clusters_", "lam_", "radius_", "diffusion_", "row_norm_", "n_iter_")
-    # Ours has two names: the report shows one.
+    # Our objective has two names; the report shows one.
     goal = "objective_" if hasattr(estimator, "objective_") else "inertia_"
     values = [(name, getattr(estimator, name, None)) for name in (*names, goal)]
     known = [(name, value) for name, value in values if value is not None and np.ndim(value) == 0]

@@ -15,17 +15,17 @@ from ..core.types import Array
 
 Pixels = NDArray[np.uint8]
 
-#: Longest side of a picture in a gallery and on a sheet, and the least that shows something.
+#: The longest side of a picture in a gallery and on a sheet, and the shortest that is useful.
 _LARGEST = 96
 _LARGEST_ON_SHEET = 32
 _SMALLEST = 8
 
-#: The colours of matrices: where there is nothing, and where there is most.
+#: The colours of matrices, for the smallest and the largest value.
 _PAPER, _INK = np.array([255, 255, 255]), np.array([24, 62, 110])
 
 
 class Darkroom(NamedTuple):
-    """How the images of a data set are developed."""
+    """How the images of a data set are drawn."""
 
     shape: tuple[int, ...]  # (height, width) or (height, width, 3)
     low: float  # becomes black
@@ -36,7 +36,7 @@ class Darkroom(NamedTuple):
         return self._develop(rows, np.array(self.low), np.array(self.high))
 
     def develop_apart(self, rows: Array) -> Pixels:  # (m, p) -> (m, *shape)
-        """Each row from its own darkest to its own brightest: the scale of prototypes is free."""
+        """Each row uses its own darkest and brightest value: the scale of prototypes is free."""
         low = np.minimum(rows.min(axis=1), 0) if self.ink else rows.min(axis=1)
         return self._develop(rows, low[:, None], rows.max(axis=1)[:, None])
 
@@ -47,7 +47,7 @@ class Darkroom(NamedTuple):
 
 
 def darkroom(values: Array, image_shape: tuple[int, ...]) -> Darkroom:  # (m, p)
-    """How to develop images like these."""
+    """How to draw images like these."""
     low, high = float(values.min()), float(values.max())
     empty = np.mean(values <= low + 0.05 * (high - low))
     shape = image_shape[:2] if image_shape[2:] == (1,) else image_shape
@@ -77,7 +77,7 @@ def as_uris(images: Pixels, budget: int) -> list[str]:  # (m, h, w) or (m, h, w,
 def _within(
     budget: int, images: Pixels, longest: int, draw: Callable[[Pixels], list[str]]
 ) -> tuple[Pixels, list[str]]:
-    """Images, smaller if need be, and what is drawn of them in about so many characters."""
+    """Images, made smaller if necessary to fit into about so many characters."""
     longest = min(longest, max(images.shape[1:3]))
     while True:
         small = shrink(images, longest)
@@ -113,13 +113,13 @@ def sheet(images: Pixels, budget: int) -> Sheet:  # (m, h, w) or (m, h, w, 3)
 
 
 def encode(pixels: Pixels) -> bytes:  # (h, w) or (h, w, 3)
-    """The file, every row filtered in the way that leaves the least to pack."""
+    """The PNG file; each row has the filter that compresses best."""
     height, width = pixels.shape[:2]
     channels = 1 if pixels.ndim == 2 else 3
     rows = pixels.reshape(height, width * channels)
     left = np.pad(rows, ((0, 0), (channels, 0)))[:, :-channels]
     above = np.pad(rows, ((1, 0), (0, 0)))[:-1]
-    # By the standard: 0 leaves a row, 1 subtracts its left neighbours, 2 the row above.
+    # By the standard, 0 is no filter, 1 subtracts left neighbours, and 2 subtracts the row above.
     filtered = np.stack([rows, rows - left, rows - above])
     cost = np.abs(filtered.view(np.int8).astype(np.int16)).sum(axis=2)
     best = cost.argmin(axis=0)
@@ -138,7 +138,7 @@ def data_uri(pixels: Pixels) -> str:
 
 
 def shaded(shares: Array) -> str:  # (r, c), 0 to 1
-    """A matrix as a picture; the square root, so that little shows beside much."""
+    """A matrix as a picture; square roots make small values visible."""
     pixels = _PAPER + np.sqrt(shares)[:, :, None] * (_INK - _PAPER)
     return data_uri(np.rint(pixels).astype(np.uint8))
 

@@ -13,7 +13,7 @@ from . import marks
 from .run import Run
 from .scatter import NUMBERED, densest, plane, sample
 
-#: Samples on a map.
+#: At most so many samples are on a map.
 _POINTS = 1500
 
 #: The shapes of marks, as matplotlib calls them.
@@ -35,7 +35,7 @@ def draw_map(estimator: Any, X: Matrix, ax: Any = None) -> Any:  # (n, p)
             box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.8}
             ax.annotate(str(cluster), at, ha="center", va="center", weight="bold", bbox=box)
     ax.set_title(seen.kind)
-    if not seen.features:  # where a point is says nothing, only which others are near
+    if not seen.features:  # only neighbours have a meaning, not the place of a point
         ax.set_xticks([])
         ax.set_yticks([])
         ax.set_aspect("equal", "datalim")

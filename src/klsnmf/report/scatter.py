@@ -1,9 +1,9 @@
 """The map: samples as points in a plane.
 
-t-SNE of the leading principal components: of 10 neighbours in the plane it keeps more true ones
-than two principal components or two eigenvectors of a neighbour graph do (trustworthiness on 1797
-digits 0.99, against 0.83 and 0.93). It knows nothing of the clusters, so it cannot flatter them.
-It shows what the method saw: what is far apart for the one is not made near by the other.
+The map is t-SNE of the leading principal components. It keeps neighbours better than two principal
+components or two eigenvectors of a neighbour graph: its trustworthiness on 1797 digits is 0.99,
+against 0.83 and 0.93. It does not use the clusters, so it cannot make them look better than they
+are. It is drawn from the samples as the method saw them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .pictures import Sheet, sheet
 from .run import Run
 from .text import percent, plain
 
-#: The side of the map in units of its own, and the room left at the edges.
+#: The side of the map in its own units, and the margin.
 SIDE = 640
 _EDGE = 22
 
-#: Where a number stands, this share of the cluster is nearer than anywhere else in it.
+#: The number of a cluster stands where this share of the cluster is nearest.
 _CROWD = 0.25
 
-#: Numbers of more clusters than this would hide the points; buttons and the table have them.
+#: With more clusters than this, numbers would hide the points, so none are drawn.
 NUMBERED = 40
 
 _COMPONENTS = 30
 _ITERATIONS = 500
 
-#: With fewer samples there are no neighbourhoods to keep.
+#: With fewer samples, t-SNE has no neighbourhoods to keep.
 _FEWEST = 12
 
-#: A column with this share of the variance or more is named: it decides alone what is near.
+#: A column with at least this share of the variance is named, because it decides alone.
 _RULES = 0.5
 
 
@@ -76,7 +76,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
     positions, kind, source, _ = plane(run, which)
     low = positions.min(axis=0)
     extent = positions.max(axis=0) - low
-    # One scale for both directions, and no more paper than is needed.
+    # The same scale in both directions, and no empty space.
     unit = (SIDE - 2 * _EDGE) / max(float(extent.max()), float(np.finfo(np.float32).tiny))
     height = int(np.clip(extent[1] * unit + 2 * _EDGE, 0.3 * SIDE, SIDE))
     room = np.array([SIDE, height]) - extent * unit
@@ -87,7 +87,7 @@ def scatter(run: Run, most: int, budget: int) -> Map:
         inside = np.flatnonzero(run.labels[which] == cluster)
         points = [Point(float(x), float(y)) for x, y in positions[inside]]
         x, y = positions[inside[densest(positions[inside])]]
-        if run.n_clusters > MANY:  # small groups would vanish below their numbers
+        if run.n_clusters > MANY:  # the numbers would hide small groups
             y = max(positions[inside, 1].min() - 11, 8.0)
         groups.append(Group(int(cluster), points, float(x), float(y)))
     pictures = None
@@ -98,16 +98,16 @@ def scatter(run: Run, most: int, budget: int) -> Map:
 
 
 def densest(points: Array) -> int:  # (m, 2)
-    """The point in the thick of the others.
+    """The point with the most others nearby.
 
-    A cluster can lie on the map in several pieces, and its middle where it has no points.
+    A cluster may be in several pieces on the map, so that its mean is where it has no points.
     """
     near = np.sort(cdist(points, points), axis=1)[:, : 1 + int(np.ceil(_CROWD * len(points)))]
     return int(near.mean(axis=1).argmin())
 
 
 def sample(run: Run, most: int) -> Labels:
-    """Samples to show, in the order of their clusters: shares as in the data, no cluster lost."""
+    """Samples to show, sorted by cluster: in the shares of the data, but none is left out."""
     rng = np.random.default_rng(0)
     n = len(run.labels)
     share = min(1.0, most / n)
@@ -137,7 +137,7 @@ def plane(run: Run, which: Labels) -> Plane:
         flat = np.zeros((len(Z), 2))
         flat[:, : min(2, Z.shape[1])] = Z[:, :2]
         return Plane(flat, "the leading principal components", source)
-    # One thread: with other work on the machine, those of t-SNE wait for each other without end.
+    # One thread, because the threads of t-SNE wait for each other very long on a busy machine.
     with warnings.catch_warnings(), threads_for(0):
         warnings.simplefilter("ignore")  # of samples that are all alike, for example
         tsne = TSNE(
@@ -147,7 +147,7 @@ def plane(run: Run, which: Labels) -> Plane:
             random_state=0,
         )
         flat = np.asarray(tsne.fit_transform(Z), dtype=np.float64)
-        # Turned so that the longer side lies across the page.
+        # Turned so that the longer side is horizontal.
         return Plane(PCA(2).fit_transform(flat), "a t-SNE map", source)
 
 
@@ -157,13 +157,13 @@ def _unit_rows(run: Run) -> bool:
 
 
 def _seen(run: Run, which: Labels) -> Matrix:
-    """These samples as the method saw them, (m, p), in another unit, or their kernel, (m, m)."""
+    """The samples as the method saw them, (m, p), up to a factor, or their kernel, (m, m)."""
     if run.kernel_only:
         K = run.X[which][:, which]
         K = K.toarray() if sparse.issparse(K) else np.asarray(K, dtype=np.float64)
         return (K + K.T) / 2
     rows: Any = run.X[which] if sparse.issparse(run.X) else run.rows(which)
-    # One factor for all, so that no square overflows; it moves nothing on the map.
+    # One factor for all, so that no square overflows. It does not change the map.
     rows = rows / max(float(abs(rows).max()), float(np.finfo(np.float64).tiny))
     seen: Matrix = normalize(rows) if _unit_rows(run) else rows
     return seen

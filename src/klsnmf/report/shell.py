@@ -1,7 +1,7 @@
 """Templates, styles and scripts of this folder as one HTML file that loads nothing.
 
-Its policy names the one style and the one script that may be used, by their hashes: were a name
-from a file ever to get through as HTML, the browser would not run it.
+Its policy allows one style and one script, by their hashes. Even if a name from a file were taken
+for HTML, the browser would not run it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def fill(
     more_style: str = "",
     filters: Sequence[Callable[..., Any]] = (),
 ) -> bytes:
-    """A page from a template; the styles, and the scripts, are joined in their order.
+    """A page from a template. Styles are joined in their order, and so are scripts.
 
-    The scripts share one scope, which nothing outside of them sees.
+    The scripts share one scope that is not visible from outside.
     """
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -58,6 +58,6 @@ def _read(name: str) -> str:
 
 
 def _hash(source: str) -> str:
-    """How a Content-Security-Policy names the only style, or script, that may be used."""
+    """The hash of the allowed style or script in a Content-Security-Policy."""
     digest = hashlib.sha256(source.encode("utf-8")).digest()
     return "sha256-" + base64.b64encode(digest).decode("ascii")

@@ -9,7 +9,7 @@ import numpy as np
 from .pictures import shaded
 from .run import Run
 
-#: Rows and columns of the picture.
+#: The number of rows and columns of the picture.
 _SIDE = 320
 
 
@@ -21,7 +21,7 @@ class Similarity(NamedTuple):
 
 
 def similarity(run: Run) -> Similarity | None:
-    """None for methods that learn no similarity."""
+    """The picture; None for methods that learn no similarity."""
     W, G = (getattr(run.estimator, name, None) for name in ("W_", "G_"))
     if W is None or G is None:
         return None
@@ -35,7 +35,7 @@ def similarity(run: Run) -> Similarity | None:
     places = np.linspace(0, len(order) - 1, min(_SIDE, len(order))).round().astype(int)
     shown = order[places]
     S = W[shown] @ G[shown].T
-    # The top percent is alike.
+    # The largest percent of values has the same colour.
     positive = S[S > 0]
     top = np.quantile(positive, 0.99) if positive.size else 1.0
 

@@ -1,7 +1,7 @@
 """Words and numbers as the page shows them.
 
-Names come from other people's files. The template escapes them; here they are made short, and
-characters that a reader cannot see, or that turn the text around, become visible.
+Names may come from strangers' files. The template escapes them. Here they are shortened, and
+characters that are invisible or change the direction of text are made visible.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from ..core.types import Array
 
-#: Names longer than this lose their middle: file names differ at both ends.
+#: Longer names lose their middle, because file names differ at both ends.
 LONGEST = 60
 
 #: Control, format (with those that reverse the direction of text), lone surrogate, private use.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
-#: Format characters that writing needs: Persian words and joined emoji fall apart without them.
+#: Format characters that are kept, because Persian words and joined emoji need them.
 _JOINERS = "\u200c\u200d"
 
 
 def plain(text: Any, longest: int = LONGEST) -> str:
-    """A name that is safe to look at, of at most so many characters."""
+    """A name that is safe to show, with at most so many characters."""
     text = str(text)
     if len(text) > longest:
         head = (longest - 1) // 2
@@ -33,7 +33,7 @@ def plain(text: Any, longest: int = LONGEST) -> str:
 
 
 def visible(text: str) -> bool:
-    """Whether there is anything to see but spaces and joiners."""
+    """Whether there is anything to see besides spaces and joiners."""
     return any(not c.isspace() and c not in _JOINERS for c in text)
 
 
@@ -42,7 +42,7 @@ def _hidden(character: str) -> bool:
 
 
 def number(value: float, decimals: int | None = None) -> str:
-    """With so many decimals; without a number of them four digits, and an exponent if needed."""
+    """A number with so many decimals; by default four digits, and an exponent if needed."""
     value = float(value)
     if not np.isfinite(value):
         return "not a number" if np.isnan(value) else ("∞" if value > 0 else "−∞")
@@ -56,9 +56,9 @@ def number(value: float, decimals: int | None = None) -> str:
 
 
 def decimals(column: Array) -> int | None:  # (n,)
-    """How many decimals all numbers of a column are shown with; None if they need exponents.
+    """The number of decimals for all numbers of a column; None if they need exponents.
 
-    As many as give a large one of them four digits, and no more than the numbers have themselves.
+    Large numbers get four digits, but no more decimals than the numbers have.
     """
     sizes = np.abs(column[np.isfinite(column)])
     sizes = sizes[sizes > 0]
@@ -88,7 +88,7 @@ def plural(count: int, thing: str) -> str:
 
 
 def setting(value: Any) -> str:
-    """A parameter of an estimator, in a line."""
+    """A parameter of an estimator, in one line."""
     if hasattr(value, "shape"):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
     if callable(value):

@@ -1,6 +1,6 @@
-"""What the scripts of the page know of the samples.
+"""The data about samples for the scripts of the page.
 
-Nothing here is HTML: the template writes it as JSON that cannot end its element.
+Nothing here is HTML. The template writes it as JSON that cannot end its element.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .text import plain
 def workbench(run: Run, which: Labels, room: int) -> dict[str, Any]:
     """All samples, in about so many characters.
 
-    Where there is not room for all, those of the map, ``which``, are all that is known.
+    If there is no room for all, only the samples of the map, ``which``.
     """
     n = len(run.labels)
     names = _names(run, np.arange(n), room)
@@ -43,17 +43,17 @@ def workbench(run: Run, which: Labels, room: int) -> dict[str, Any]:
 
 
 def _four_decimals(strength: float) -> int:
-    """In units of 0.0001, as labels.csv rounds it."""
+    """The strength in units of 0.0001, rounded as in labels.csv."""
     return int(f"{min(max(strength, 0.0), 6.5):.4f}".replace(".", ""))
 
 
 def _names(run: Run, known: Labels, room: int | None) -> dict[str, Any] | None:
-    """Names as labels.csv has them, and as they are shown where that differs.
+    """Names as in labels.csv, and as they are shown if that differs.
 
-    ``ids`` is None where names count the rows from 1. Without room for whole names they are cut;
-    without room for these there is nothing.
+    ``ids`` is None if names count the rows from 1. If there is no room for whole names they are
+    cut, and if there is no room for those the result is None.
     """
-    # A cluster takes 1 byte or more of a sample and a strength 2, and base64 a third more.
+    # A cluster takes at least 1 byte per sample, a strength 2, and base64 a third more.
     if room is not None and 4 * len(known) > room:
         return None
     if len(known) == len(run.ids) and all(run.ids[i] == str(i + 1) for i in range(len(known))):
@@ -69,12 +69,12 @@ def _names(run: Run, known: Labels, room: int | None) -> dict[str, Any] | None:
 
 
 def _characters(names: list[str]) -> int:
-    """How long they are on the page, where letters beyond ASCII are written in six characters."""
+    """The length of names on the page; a letter beyond ASCII takes six characters."""
     return sum(len(name) + 5 * (len(name.encode()) - len(name)) + 4 for name in names)
 
 
 def _classes(run: Run, known: Labels) -> dict[str, Any] | None:
-    """The true labels by name, and which each sample has, counted from 1; 0 is none."""
+    """The names of the true labels, and each sample's label, counted from 1; 0 is none."""
     if run.classes is None:
         return None
     names, which = run.classes

@@ -1,9 +1,8 @@
-"""Fits that go on where they were interrupted.
+"""Fits that continue where they were interrupted.
 
-A fit is a fixed sequence: starts are chosen, a run of the loop follows, perhaps others, and more
-starts. Its *journal* has an entry for each. When the same fit is begun again it goes the same
-way: what has an entry is taken from there, and the last run of the loop goes on in the middle. K
-is computed again.
+A fit is a fixed sequence: starts are chosen, then the loop runs once or several times, then perhaps
+more starts follow. Its *journal* has an entry for each of these. If the same fit begins again, it
+takes the results from the entries, and continues the last run of the loop. K is computed again.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ from .fingerprints import fingerprint
 from .loop import NO_JOURNAL, Journal, Keeper
 from .solution import Standing, Start
 
-#: Seconds between two writings at least: what a killed process may lose. And the share of the time
-#: that writing may take: after a slow one the next waits longer.
+#: At least so many seconds are between two writes: a killed process may lose these. And the share
+#: of the time that writing may take: after a slow write, the next one waits longer.
 PAUSE = 10.0
 SHARE = 0.02
 
-#: Losses of the same factors and the same K differ by rounding only, more so in single precision.
+#: Losses of the same factors and the same K differ only by rounding, more in single precision.
 _SAME = 1e-3
 
 
 def journal_of(
     estimators: Sequence[Any], X: Matrix, checkpoint: str | os.PathLike[str] | None
 ) -> Journal:
-    """The journal of a fit of these estimators, which differ in ``lam`` only, to these samples."""
+    """The journal of a fit of these estimators, which differ only in ``lam``, to these samples."""
     if checkpoint is None:
         return NO_JOURNAL
     first = estimators[0]
@@ -122,14 +121,14 @@ class _FileJournal(Journal):
         return _StageKeeper(self, self.at - 1, continues)
 
     def note(self, stage: Stage, place: int, continues: bool) -> None:
-        """Take a stage in, and write it if it is time.
+        """Add a stage, and write it if it is time.
 
-        An interrupt may come between any two lines here. The entries are whole all the time: those
-        of the loop itself while they are copied, then the copies.
+        An interrupt may come between any two lines here. The entries are complete at all times:
+        while they are copied they are those of the loop, and then the copies.
         """
         before, old = self.entries[:place], self.entries[place:]
         if continues and not old:
-            # The factors of the run before were the start of this one, which has its own now.
+            # This run has its own factors now, so those of the previous run are not needed.
             before[-1] = _without_factors(before[-1])
         self.entries = [*before, stage]
         self.entries = [*before, _copied(stage, old[0] if old else None)]
@@ -190,7 +189,7 @@ class _FileJournal(Journal):
             self._warn(f"could not be removed ({_reason(error)}): delete it yourself.")
 
     def _own(self) -> bool:
-        """Whether the file is the one that this fit has read or written, or there is none."""
+        """Whether this fit has read or written the file, or there is none."""
         now = None
         with suppress(FileNotFoundError):
             now = _identity(self.path)
@@ -204,14 +203,14 @@ class _FileJournal(Journal):
         return False
 
     def _warn(self, what: str) -> None:
-        """Once in a fit."""
+        """Warn once per fit."""
         if not self.warned:
             self.warned = True
             warn(f"The checkpoint {self.path} {what}", RuntimeWarning)
 
 
 class _StageKeeper(Keeper):
-    """Keeps one run of the loop, the entry at a place of a journal."""
+    """Keeps one run of the loop, which is one entry of a journal."""
 
     def __init__(self, journal: _FileJournal, place: int, continues: bool) -> None:
         self.journal, self.place, self.continues = journal, place, continues

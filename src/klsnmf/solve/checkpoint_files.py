@@ -1,4 +1,4 @@
-"""Checkpoints in files. Nothing in one is believed until it was compared with the fit that asks."""
+"""Checkpoints in files. They are checked against the current fit before they are used."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..core.types import Array, Labels
 from .fingerprints import differences
 from .solution import End, Standing, Start, Status, Trouble
 
-#: Numbers in the state of a Mersenne Twister.
+#: How many numbers the state of a Mersenne Twister has.
 _TWISTER = 624
 
-#: The state of a random generator, as ``RandomState.get_state`` has it.
+#: The state of a random generator, as from ``RandomState.get_state``.
 Generator = tuple[str, np.ndarray, int, int, float]
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that this fit cannot go on from; the message says why."""
+    """A checkpoint that this fit cannot continue from; the message says why."""
 
     exit_code = 3
 
@@ -49,20 +49,20 @@ class Begun:
     generator: Generator | None
 
     def check(self, shape: tuple[int, int], dtype: Any) -> None:
-        """That the starts go with a kernel: a ValueError if not."""
+        """Raise a ValueError if the starts do not fit the kernel."""
         for start in self.starts:
             _check_factors(start.factors, {"W", "G"}, shape, dtype)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A run of the loop, up to an iteration. Lists in it may have grown longer since."""
+    """A run of the loop, up to an iteration. Its lists may have grown since."""
 
     iteration: int
     fits: Sequence[Standing]
 
     def check(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> None:
-        """That fits from such starts can stand like this: a ValueError if not."""
+        """Raise a ValueError if fits from such starts cannot have this state."""
         need(len(self.fits) == len(starts), "it has another number of fits")
         need(self.iteration <= max_iter, "it has more iterations than there can be")
         for fit, start in zip(self.fits, starts, strict=True):
@@ -79,7 +79,7 @@ Entry = Begun | Stage
 
 @dataclass(frozen=True)
 class Content:
-    """A checkpoint: which fit it is of, the generator it began with, and what was done since."""
+    """A checkpoint: its fit, the generator at the beginning, and what was done since."""
 
     fingerprint: dict[str, Any]
     generator: Generator | None
@@ -90,13 +90,13 @@ _ARCHIVE = Archive("checkpoint", 2, Begun, Stage, Standing, End, Status, Trouble
 
 
 def write(file: IO[bytes], content: Content) -> None:
-    # Not compressed: factors hardly become smaller, and the fit is waiting.
+    # Not compressed, because factors hardly become smaller, and the fit is waiting.
     entries = [_packed(entry) for entry in content.entries]
     _ARCHIVE.write(file, vars(content) | {"entries": entries}, compressed=False)
 
 
 def _packed(entry: Entry) -> Entry:
-    """With histories up to its iteration, and of starts their labels: they take less room."""
+    """The stage with histories up to its iteration, and labels in place of starts."""
     if isinstance(entry, Begun):
         return replace(entry, starts=[_packed_start(start) for start in entry.starts])
     fits = []
@@ -119,7 +119,7 @@ def _packed_start(start: Start) -> Any:
 
 
 def read(path: Path, fingerprint: dict[str, Any]) -> Content:
-    """The checkpoint of the fit with this fingerprint; anything else is refused."""
+    """The checkpoint of the fit with this fingerprint; others are refused."""
     refused = partial(damaged, path)
     with refused_by(refused):
         names = ("fingerprint", "generator", "entries")
@@ -140,7 +140,7 @@ def read(path: Path, fingerprint: dict[str, Any]) -> Content:
 
 
 def _unpacked(entry: Entry, samples: int) -> Entry:
-    """An entry as it was packed; what cannot have been packed is a ValueError, or its like."""
+    """An unpacked entry; a ValueError or a similar error if it is not valid."""
     if isinstance(entry, Begun):
         starts = [_unpacked_start(start, samples) for start in entry.starts]
         threshold = float(entry.threshold)
@@ -207,7 +207,7 @@ def _factor(V: Any) -> Array:
 
 
 def _history(values: Any) -> Array:
-    # What overflowed in a fit that collapsed is part of its history.
+    # The history of a fit that collapsed may hold infinite numbers.
     return checks.array(values, "a history", shape=(None,), finite=False)
 
 
@@ -223,7 +223,7 @@ def _unpacked_generator(state: Any) -> Generator | None:
     name, key, place, has_gauss, gauss = state
     need(name == "MT19937", "a generator is none")
     need(key.dtype == np.uint32 and key.shape == (_TWISTER,), "a generator is none")
-    # numpy reads the number at this place without a look.
+    # numpy does not check this number.
     need(type(place) is int and 0 <= place <= _TWISTER, "a generator is none")
     need(type(has_gauss) is int and has_gauss in (0, 1), "a generator is none")
     return name, key, place, has_gauss, float(gauss)

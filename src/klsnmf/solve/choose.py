@@ -1,23 +1,23 @@
-"""Which graph, and clusters of what sizes: candidates are made, and one judge decides.
+"""Which graph to use, and which sizes of clusters: one judge decides among candidates.
 
 A graph of neighbours gives two answers. In the *even* one samples have equal weight (α = 1), so
 clusters tend to be of equal size; in the *free* one clusters have equal weight (α = 0), and a
 small piece counts as much as a large one. Both are computed, by exact steps with W = G, which take
-milliseconds. The judge is a walk: the share of walks that leave their cluster before detail is
-forgotten (see :mod:`klsnmf.grams.walk`). It is 0 for separate pieces, it knows no labels, and it
-can be compared from graph to graph.
+milliseconds. The judge is the share of walks that leave their cluster before details are forgotten
+(see :mod:`klsnmf.grams.walk`). It is 0 for separate pieces, it uses no labels, and it can be
+compared between graphs.
 
 The even answer of the usual graph, 10 neighbours, stands unless another is clearly better:
 
-1. The free answer is taken where it loses much less, on graphs of few and of many neighbours alike,
+1. The free answer is taken if it loses much less, on graphs of few and of many neighbours alike,
    and says as much of where walks end, or each of its clusters keeps most of its walks. A few
    samples far from all others are not a cluster.
-2. Fewer neighbours are taken where less is lost with them: clusters are thin there. They are asked
-   for where neighbours lie along curves and sheets; in many dimensions more is lost with fewer
-   neighbours. Clusters that are separate pieces already are left alone.
-3. Where noise decides who is near, and nearly all walks leave their clusters, the graph says
-   nothing of clusters. Means of many samples may: those of k-means are taken, which are the
-   clusters of another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
+2. Fewer neighbours are taken if less is lost with them, because clusters are thin. They are tried
+   only if neighbours lie along curves and sheets; in many dimensions more is lost with fewer
+   neighbours. Clusters that are already separate pieces do not change.
+3. If noise decides which samples are near, nearly all walks leave their clusters, and the graph
+   says nothing about clusters. Means of many samples may. So k-means is used, as the clusters of
+   another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from ..grams.walk import Walk
 from ..kernels.graphs import NeighborGraph, NeighborGraphs
 from ..kernels.neighbors import how_many_neighbors
 from ..kernels.similarity import View
-from .perron import best_of
+from .perron import best_of, part_of
 
-#: n_init="auto": starts from the eigenvectors of a graph.
+#: The number of starts from the eigenvectors of a graph with n_init="auto".
 TRIES = 3
 
 #: Runs of k-means on a part of many samples for each of them.
 _TRIES_ON_A_PART = 3
 
-#: Runs of k-means where its clusters are the answer.
+#: Runs of k-means if its clusters are the answer.
 TRIES_FOR_MEANS = 10
 
-#: Information that is none, in nats.
+#: Less information than this counts as none, in nats.
 _NOTHING = 1e-9
 
 
@@ -120,7 +120,7 @@ class Rule:
         return usual >= self.separate and lost < self.less * usual
 
     def says_nothing(self, lost: float) -> bool:
-        """Whether clusters are none: a walk ends in them as often as it began anywhere else."""
+        """Whether clusters mean nothing: walks end in them wherever they began."""
         return lost > self.nothing
 
 
@@ -139,7 +139,7 @@ class Answer:
 
     @property
     def smallest(self) -> int:
-        """Samples of the smallest cluster; 0 if one is empty."""
+        """The size of the smallest cluster; 0 if one is empty."""
         return int(np.bincount(self.labels, minlength=self.k).min())
 
 
@@ -166,7 +166,7 @@ class Choice:
 
 @dataclass
 class Asked:
-    """A graph that is asked for answers; which others are asked does not change them."""
+    """A graph and its answers, which do not depend on other graphs."""
 
     graph: NeighborGraph
     walk: Walk
@@ -180,21 +180,29 @@ class Asked:
         return self.walk.k
 
     @cached_property
+    def part(self) -> Labels | slice:
+        return part_of(len(self.walk.shares), self.k)
+
+    @cached_property
     def starts(self) -> list[Labels]:
-        """Labels from the leading eigenvectors: rows at length 1, and as the walk has them."""
-        U = self.walk.spectrum.U[:, : self.k]
+        """Labels from the leading eigenvectors, with rows of length 1 and with rows as they are."""
+        U = self.walk.spectrum.U[self.part, : self.k]
         rng = np.random.RandomState(self.seed)
         *seeds, last = (draw_seed(rng) for _ in range(self.tries + 1))
         found = list(kmeans_labels(normalize(U), self.k, seeds, _TRIES_ON_A_PART))
-        scaled = U / np.sqrt(self.walk.shares)[:, None]
+        scaled = U / np.sqrt(self.walk.shares[self.part])[:, None]
         found.append(kmeans(scaled, self.k, last, tries=_TRIES_ON_A_PART).labels_)
         tell("starts", len(found), len(found))
         return found
 
     @stage("answers")
-    def answer(self, others: Sequence[Labels], *, even: bool) -> Answer:
-        F = self.walk.features(even=even)
-        best = best_of(F, [*self.starts, *others], self.k, exchange=self.exchange)
+    def answer(
+        self, known: Sequence[Labels], others: Sequence[Labels] = (), *, even: bool
+    ) -> Answer:
+        """The best from its own starts, from labels that are known, and from others of a part."""
+        F, starts = self.walk.features(even=even), [*self.starts, *others]
+        starts += [labels[self.part] for labels in known]
+        best = best_of(F, starts, self.k, exchange=self.exchange)
         return self._noted(best.labels, even)
 
     def _noted(self, labels: Labels, even: bool) -> Answer:
@@ -215,7 +223,7 @@ def choose(
     """The graph and the kind of clusters for samples X, and the clusters themselves."""
     k = graphs.k
     X = in_their_span(X)
-    of_samples: Labels = kmeans(X, k, draw_seed(rng)).labels_
+    of_samples: Labels = kmeans(X[part_of(X.shape[0], k)], k, draw_seed(rng)).labels_
     seed = draw_seed(rng)
     smallest = how_many_neighbors(X.shape[0], k)
 
@@ -225,7 +233,7 @@ def choose(
 
     asked: list[Asked] = []
     at = ask(graphs.graph(graphs.numbers.usual))
-    answer = at.answer([of_samples], even=sizes != "free")
+    answer = at.answer([], [of_samples], even=sizes != "free")
     if sizes == "auto":
         free = at.answer([answer.labels], even=False)
         if rule.is_clear(weighed([at.walk], free, answer)):
@@ -235,8 +243,8 @@ def choose(
     fewer = (graph for q in graphs.numbers.fewer if (graph := graphs.graph(q)).pieces <= k)
     for graph in fewer if answer.lost >= rule.separate else ():
         thin = ask(graph)
-        known = [answer.labels, of_samples] if answer.even else [answer.labels]
-        other = thin.answer(known, even=answer.even)
+        means_too = [of_samples] if answer.even else []
+        other = thin.answer([answer.labels], means_too, even=answer.even)
         sound = answer.even or sizes == "free" or other.smallest > smallest
         if sound and rule.is_thin(other.lost, answer.lost):
             at, answer = thin, other

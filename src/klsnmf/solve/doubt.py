@@ -1,16 +1,17 @@
 """Which clusters are doubtful: borders that walks cross, and borders that were not drawn.
 
-One number for every border: of two sets of samples looked at alone, the share of walks that change
-sides before detail is forgotten, 0 for separate pieces and 1 where there is nothing between them:
+One number for every border: the share of walks that change sides before details are forgotten. Only
+two sets of samples are looked at, and half of the walks begin in each of them:
 
-    border(a, b) = p_ab / (p_aa + p_ab) + p_ab / (p_bb + p_ab),
+    border(a, b) = ½ p_ab / (p_aa + p_ab) + ½ p_ab / (p_bb + p_ab).
 
-p_ab the chance that a walk is in a now and in b after T steps (:mod:`klsnmf.grams.walk`).
+Here p_ab is the chance that a walk is in a now and in b after T steps (:mod:`klsnmf.grams.walk`).
+The share is 0 for separate pieces, and 1/2 if there is nothing between the two sets.
 
 * Two clusters may be one if the border between them is weak.
-* A cluster may be two if there is a border inside it that is not weak, nor much weaker than those
-  that were drawn.
-* A cluster is loose if walks leave it for many others.
+* A cluster may be two if it has a border inside that is neither weak nor much weaker than the
+  borders between clusters.
+* A cluster is loose if many walks leave it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from ..grams.walk import Walk
 from .perron import halves, members_of
 from .solution import Doubts
 
-#: A border that is crossed by more is weak. Of the clusters that are doubted at 0.2, 0.25 and 0.3,
-#: 79, 83 and 85 in a hundred were wrong, of the others 8, 10 and 13.
-WEAK = 0.25
+#: A border that is crossed by a larger share is weak. Of the clusters that are doubted at 0.1,
+#: 0.125 and 0.15, 79, 83 and 85 in a hundred were wrong; of the others, 8, 10 and 13 were.
+WEAK = 0.125
 
-#: How much weaker than the weakest border that was drawn one may be that was not.
-_SLACK = 0.05
+#: A cluster is loose if a larger share of walks leaves it.
+_LOOSE = 0.25
 
-#: The fewest samples of a part that may be a cluster: more than a neighbourhood.
+#: How much weaker a border inside may be than the weakest border between clusters.
+_SLACK = 0.025
+
+#: A part with at most so many samples is too small for a cluster.
 _FEWEST = 10
 
 
@@ -42,7 +46,7 @@ def doubts_of(walk: Walk, labels: Labels) -> Doubts:
     drawn = float(borders.max(initial=0.0)) + _SLACK
     hidden = [c for c in np.argsort(inside, kind="stable") if inside[c] < min(WEAK, drawn)]
     weak = {int(c) for c in pairs.ravel()}
-    loose = np.flatnonzero((stays < 1 - WEAK) & (sizes > 0))
+    loose = np.flatnonzero((stays < 1 - _LOOSE) & (sizes > 0))
     return Doubts(
         one=tuple((int(a), int(b), float(borders[a, b])) for a, b in pairs),
         two=tuple((int(c), float(inside[c])) for c in hidden),
@@ -51,17 +55,17 @@ def doubts_of(walk: Walk, labels: Labels) -> Doubts:
 
 
 def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)
-    """The border between any two clusters; 0 of a cluster with itself."""
+    """The border between any two clusters; 0 on the diagonal."""
     return border(walk.crossings(labels))
 
 
 def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
-    """The clearest border inside each cluster that was looked at; 1 where there is none.
+    """The clearest border that was found inside each cluster; 1/2 if there is none.
 
     Clusters are cut along the direction in which they are widest, once with equal weights of
     samples and once with equal weights of clusters.
     """
-    found, members = np.ones(walk.k), members_of(labels, walk.k)
+    found, members = np.full(walk.k, 0.5), members_of(labels, walk.k)
     for even in (True, False):
         sides = np.zeros(len(labels), np.intp)
         for each, cut in zip(members, halves(walk.features(even=even), members), strict=True):
@@ -77,9 +81,9 @@ def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
 
 
 def border(p: Array) -> Array:  # (k, k) -> (k, k)
-    """Borders from how likely walks are in each set now and in each later."""
+    """The borders, from the chances that a walk is in one set now and in another later."""
     own = np.maximum(p.diagonal(), np.finfo(float).tiny)
     crossed = p / (own[:, None] + p)
-    found = crossed + (p / (own + p))
+    found = (crossed + p / (own + p)) / 2
     np.fill_diagonal(found, 0)
     return np.asarray(found)

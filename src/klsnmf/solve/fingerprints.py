@@ -1,4 +1,4 @@
-"""What a fit is, in a few words and hashes: enough to tell whether another fit is the same."""
+"""A fingerprint of a fit in words and hashes, which tells whether another fit is the same."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..core.spellings import spelled_now
 from ..core.types import Matrix
 from ..core.version import __version__
 
-#: Parameters that do not change what a fit comes to.
+#: Parameters that do not change the result of a fit.
 _WITHOUT_EFFECT = ("checkpoint", "engine", "verbose", "callback", "max_memory")
 
-#: Bytes that are hashed together.
+#: So many bytes are hashed together.
 _CHUNK = 2**24
 
-#: Differences that a message names.
+#: At most so many differences are named in a message.
 _SHOWN = 3
 
 
 def fingerprint(estimators: Sequence[Any], X: Matrix) -> dict[str, Any]:
-    """What these estimators, which differ in ``lam`` only, and these samples are, as JSON."""
+    """The fingerprint of estimators, which differ only in ``lam``, and samples, as JSON."""
     parameters = estimators[0].get_params(deep=False)
     parameters |= {"lam": [estimator.lam for estimator in estimators]}
     told = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
@@ -78,7 +78,7 @@ def _described(value: Any) -> Any:
 
 
 def _hash(array: np.ndarray) -> str:
-    """The hash of an array's type, shape and numbers, in whichever order memory has them."""
+    """The hash of an array's type, shape and numbers, whatever the order in memory."""
     found = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
     rows = max(1, _CHUNK // max(1, array[:1].nbytes))
     for start in range(0, len(array), rows):

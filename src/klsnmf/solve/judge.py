@@ -1,4 +1,4 @@
-"""How clearly samples fall into given clusters, whoever found them: a score without labels."""
+"""A score of any clusters, which needs no true labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..core.arrays import to_host
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
-from ..kernels.count import by_chance, evenness_of, scores
+from ..kernels.count import PLANE, by_chance, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
 from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
 
@@ -20,17 +20,18 @@ from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_
 def walk_score(X: Any, labels: Any) -> float:
     """How clearly the samples X fall into these clusters: higher is better.
 
-    It looks at nothing but X and the labels, so for the same X it compares numbers of clusters,
-    settings and methods, and labels of other packages too. It is for clusters of any shape what
-    scikit-learn's ``silhouette_score`` is for round ones.
+    Use it to compare numbers of clusters, settings and methods on the same X, and also the labels
+    of other packages: it depends only on X and the labels. It is like scikit-learn's
+    ``silhouette_score``, and suits clusters of any shape.
 
-    A walk goes from neighbour to neighbour in X. Clusters score well if the walk stays in them for
-    long, and if they explain the directions in which it is slow: the score is the one that
-    ``n_clusters="auto"`` goes by (see :doc:`/levels`). A number below 0 says that cuts of a single
-    piece would explain more. All samples in one cluster score 0, and so does each in its own.
+    A random walk goes from neighbour to neighbour in X. Clusters have a high score if the walk
+    stays in them for long, and if they explain the directions in which it is slow. It is the score
+    by which ``n_clusters="auto"`` chooses (see :doc:`/levels`). A score below 0 means that cuts of
+    a single piece would explain more. If all samples are in one cluster, or each is in its own, the
+    score is 0.
 
-    Scores of different X say nothing about each other, and a few dozen samples say little. For
-    missing values the means of their features stand in.
+    Scores of different X cannot be compared, and a few dozen samples are too few. Missing values
+    are filled with the mean of their feature.
 
     Parameters
     ----------
@@ -67,22 +68,22 @@ def walk_score(X: Any, labels: Any) -> float:
     X = scaled(X, choose_row_norm(X), unit_of(X, "self-tuning"))
     settings = KernelSettings("self-tuning", n_neighbors="auto", diffusion="auto", sizes="auto")
     graphs = settings.graphs(X, 2)
-    assert graphs is not None  # these settings leave the choice of a graph
+    assert graphs is not None  # these settings allow a choice of the graph
     q = graphs.numbers.usual
-    return score_of(labels, graphs.graph(q).K, q)
+    return score_of(labels, graphs.graph(q).K, q, graphs.numbers.dimension or PLANE)
 
 
-def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
-    """The score of clusters in a graph of q neighbours."""
+def score_of(labels: Labels, K: Gram, q: int, dimension: float = PLANE) -> float:  # (n,)
+    """The score of clusters in a graph of q neighbours, which lie in so many dimensions."""
     labels = numbered(labels)
     n, k = K.shape[0], int(labels.max()) + 1
     if not 1 < k < n:
         return 0.0
-    # As many directions for all numbers of clusters, so that their scores can be compared.
+    # The same directions for every number of clusters, so that scores can be compared.
     slow = slow_directions(K, min(max(k, MOST_AT_FIRST) + 1, n), np.random.RandomState(0))
     explained = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
     numbers = np.array([k])
-    chance = by_chance(slow.values, numbers, n, q)
+    chance = by_chance(slow.values, numbers, n, q, dimension)
     if explained <= chance[0]:
         return float(explained - chance[0])
     time = persistence_of(slow.values, n)[numbers - 1]
@@ -91,7 +92,7 @@ def score_of(labels: Labels, K: Gram, q: int) -> float:  # (n,)
 
 
 def _without_gaps(X: Matrix) -> Matrix:
-    """X with the mean of a feature for what is not known."""
+    """X, with the mean of a feature in place of each gap."""
     if not np.isnan(X.data if sparse.issparse(X) else X).any():
         return X
     X = X.toarray() if sparse.issparse(X) else X

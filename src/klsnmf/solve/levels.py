@@ -6,7 +6,6 @@ What is seen is judged in :mod:`klsnmf.kernels.count`. One set of eigenvectors s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +13,16 @@ from scipy import linalg
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import normalize
 
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps, threads_for
 from ..grams.base import Gram
 from ..grams.sparse import SparseGram
 from ..grams.spectral import ENOUGH, Spectrum, leading_eigenvectors, spectrum_of
-from ..grams.walk import Features, Walk, sums_over_clusters
+from ..grams.walk import Features, Walk, sums_over_clusters, weighed_sums
 from ..kernels.count import (
     KNOWN_TO,
+    PLANE,
     Evidence,
     by_chance,
     chosen_of,
@@ -61,8 +60,7 @@ _SEPARATE = 3e-5
 #: Slow directions are compared on this many samples.
 _ASKED = 1500
 
-#: Stability: parts of the samples, and how many of them a part has at most.
-_PARTS = 4
+#: Stability: samples of a part at most.
 _PART = 1000
 
 #: Pieces are joined to a level where those that are joined next are this much farther apart.
@@ -174,7 +172,7 @@ def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), 
         last, next_one = links[k - c - 1, 2], links[k - c, 2]
         if next_one > _FARTHER * last:
             time = 2 * float(np.log(next_one / max(last, np.finfo(float).tiny)))
-            score = float(np.sqrt(time) * (c - 1) ** 0.75)
+            score = float(np.sqrt(time / (1 + time) * (c - 1)))
             groups = joined(X, labels, c)
             if adjusted_rand_score(fcluster(links, c, "maxclust")[labels], groups) == 1:
                 level = Level(c, numbered(groups), score, time, 1.0, 1.0, 0.0, joined=True)
@@ -194,33 +192,36 @@ def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
     """The evidence in the usual graph, or in one of fewer neighbours.
 
     Where clusters are thin, neighbours are of other clusters before there are as many as usual. So
-    where the answer is not clear, fewer are looked at too; if they show more clusters, and show
-    them more clearly, these are taken. Clusters that are separate pieces already are left alone:
-    with few neighbours a curve of samples breaks where a gap happens to be.
+    fewer are looked at too; if they show more clusters, and more clearly, these are taken. Clusters
+    that are separate pieces already are left alone: with few neighbours a curve of samples breaks
+    where a gap happens to be.
     """
 
     def on(q: int) -> Counted:
         graph = graphs.graph(q)
-        return replace(count(graph.K, q, rng), graph=graph, graphs=graphs)
+        found = count(graph.K, q, rng, graphs.numbers.dimension or PLANE)
+        return replace(found, graph=graph, graphs=graphs)
 
     usual = on(graphs.numbers.usual)
-    known = usual.evidence.clear or usual.evidence.chosen == 1 or usual.separate
-    if known or not graphs.numbers.fewer:
+    if usual.evidence.chosen == 1 or usual.separate or not graphs.numbers.fewer:
         return usual
     thin = on(graphs.numbers.fewer[0])
     more = thin.evidence.chosen > usual.evidence.chosen
     return thin if more and thin.evidence.score.max() > usual.evidence.score.max() else usual
 
 
-def count(K: Gram, q: int, rng: np.random.RandomState) -> Counted:
-    """The evidence in a graph of q neighbours, or in another kernel matrix."""
+def count(K: Gram, q: int, rng: np.random.RandomState, dimension: float = PLANE) -> Counted:
+    """The evidence in a graph of q neighbours, which lie in so many dimensions.
+
+    Or in another kernel matrix.
+    """
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
     most = min(MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
-        found = evidence_of(slow, q, rng, known)
+        found = evidence_of(slow, q, rng, known, dimension)
         pieces = 1 - slow.values[-1] < _SEPARATE
         beyond = pieces or 1.5 * found.chosen >= most or _still_rising(found.explained)
         if not beyond or most >= min(limit, _MOST):
@@ -251,7 +252,11 @@ def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
 
 
 def evidence_of(
-    slow: Directions, q: int, rng: np.random.RandomState, known: dict[int, Look]
+    slow: Directions,
+    q: int,
+    rng: np.random.RandomState,
+    known: dict[int, Look],
+    dimension: float = PLANE,
 ) -> Evidence:
     """What was seen, judged; looks that are known are not taken again."""
     values, n = slow.values, slow.n
@@ -264,7 +269,7 @@ def evidence_of(
     persistence = time[numbers - 1]
     explained = np.array([known[k].explained for k in asked])
     n_found = np.array([known[k].n_found for k in asked], int)
-    chance = by_chance(values, numbers, n, q)
+    chance = by_chance(values, numbers, n, q, dimension)
     evenness = np.array([known[k].evenness for k in asked])
     real = (n_found >= 2) & ((numbers <= MOST_AT_FIRST) | (clarity(explained, chance) > _HALF))
     score = np.where(real, scores(persistence, explained, chance, evenness, numbers), 0.0)
@@ -317,25 +322,38 @@ def clusters_along(slow: Directions, k: int, some: Array) -> Labels:  # (few,) -
     direct and efficient multi-way spectral clustering", 2019), without any chance.
     """
     F = np.ascontiguousarray(slow.U[some, :k])
-    first = linalg.qr(F.T, mode="r", pivoting=True)[1][:k]
-    begin = np.abs(F @ linalg.polar(F[first].T)[0]).argmax(axis=1)
+    u, _, v = np.linalg.svd(F[_one_of_each(F)].T)
+    begin = np.abs(F @ (u @ v)).argmax(axis=1)  # the nearest orthogonal matrix
     sums = settled(Features(F, np.zeros(len(F), F.dtype)), begin, k).sums
-    return np.asarray((slow.U[:, :k] @ normalize(sums).T).argmax(axis=1))
+    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+    return np.asarray((slow.U[:, :k] @ (sums / np.where(lengths > 0, lengths, 1)).T).argmax(axis=1))
+
+
+def _one_of_each(F: Array) -> Array:  # (few, k) -> (k,)
+    """The first k columns of a QR decomposition of Fᵀ with pivoting, by LAPACK without detours."""
+    few, k = F.shape
+    (decompose,) = linalg.get_lapack_funcs(("geqp3",), (F,))
+    places = decompose(F.T, lwork=2 * few + 32 * (few + 1))[1]
+    return np.asarray(places[:k] - 1)
 
 
 def explained_by(labels: Array, U: Array, root: Array) -> float:  # (n,), (n, k), (n,)
     """The share of the variance of k directions, but the constant one, that k clusters explain."""
     k = U.shape[1]
-    M = sums_over_clusters(labels, k)
-    sums, weights = M @ (root[:, None] * U), M @ root**2
+    sums = weighed_sums(labels, root, k, U)
+    weights = np.bincount(labels, np.square(root), k)
     whole = (np.square(sums).sum(axis=1) / np.maximum(weights, np.finfo(float).tiny)).sum()
     return float((whole - 1) / (k - 1))
 
 
 def _stability(slow: Directions, k: int, rng: np.random.RandomState) -> float:
+    """How far clusters agree that are found from two parts without a common sample."""
     if k < 2:
         return 1.0
     size = max(k, min(_PART, slow.n // 2))
-    parts = [rng.permutation(slow.n)[:size] for _ in range(_PARTS)]
-    found = [clusters_along(slow, k, part) for part in parts]
-    return float(np.mean([adjusted_rand_score(*two) for two in combinations(found, 2)]))
+    order = rng.permutation(slow.n)
+    return float(
+        adjusted_rand_score(
+            *(clusters_along(slow, k, one) for one in (order[:size], order[-size:]))
+        )
+    )

@@ -1,6 +1,6 @@
 """The loop: many fits side by side, one product with K for all of them.
 
-``solve`` knows nothing of any method. A model says what a step is; the loop owns iteration,
+``solve`` does not depend on any method. A model defines a step; the loop handles iterations,
 stopping, history and the batch.
 """
 
@@ -9,52 +9,56 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, Self
 
 import numpy as np
 
 from ..core.arithmetic import inner
-from ..core.arrays import cast, precision
+from ..core.arrays import cast, follows_lists, precision
 from ..core.types import Array, Labels
-from ..core.work import allowed_threads, tell, threads_for
+from ..core.work import allowed_threads, side_by_side, tell, threads_for
 from ..models.base import Model, State
 from .solution import Callback, End, Progress, Solution, Standing, Start, Status, Trouble
 
-#: Where a model knows how far it is from a solution, it is asked in every so many iterations.
+#: If a model can compute its residual, it is computed after every so many iterations.
 LOOK = 5
 
-#: More samples that fit no cluster than this share, and the fit has collapsed.
+#: Numbers of all fits, in factors and products, for which a thread more is worth it.
+_NUMBERS_PER_THREAD = 2**19
+
+#: A fit has collapsed if more than this share of samples fit no cluster.
 MOST_LOST = 0.5
 
 
 class Keeper:
-    """Keeps where the fits stand, so that a later run can go on there. This one keeps nothing."""
+    """Keeps the state of fits, so that a later run can continue. This one keeps nothing."""
 
     def restore(self, starts: Sequence[Mapping[str, Array]], max_iter: int) -> list[Standing]:
-        """Where an earlier run from such starts was; empty if there was none."""
+        """The state of an earlier run from these starts; empty if there was none."""
         return []
 
     def confirm(self, difference: float) -> None:
-        """Told by how much the losses of restored fits differ from those they had, of 1."""
+        """Is given the relative difference between the losses of restored fits and the old ones."""
 
     def keep(self, standings: Callable[[], Sequence[Standing]]) -> None:
-        """Told after every iteration whom to ask where the fits stand.
+        """Is called after every iteration with a function that returns the state of the fits.
 
-        The factors are the loop's: what is to stay is copied.
+        The factors belong to the loop, so copy what has to stay.
         """
 
 
-#: For runs that nobody goes on with.
+#: For runs that are not continued.
 NO_KEEPER = Keeper()
 
 
 class Journal:
-    """What a fit of several runs has done so far. This one forgets it."""
+    """Keeps what a fit of several runs has done so far. This one keeps nothing."""
 
     def starts(self, shape: tuple[int, int], dtype: Any) -> Sequence[Start]:
-        """The starts that were chosen at this point of an earlier fit; none if it never came here.
+        """The starts that an earlier fit chose at this point; none if it did not get here.
 
-        They have factors of this shape and type.
+        Their factors have this shape and type.
         """
         return []
 
@@ -63,7 +67,7 @@ class Journal:
         return threshold()
 
     def keeper(self, *, continues: bool) -> Keeper:
-        """For the next run of the loop, which may continue the one before, from its factors."""
+        """The keeper for the next run of the loop, which may continue the previous one."""
         return NO_KEEPER
 
     def __enter__(self) -> Self:
@@ -73,7 +77,7 @@ class Journal:
         pass
 
 
-#: For fits that nobody goes on with.
+#: For fits that are not continued.
 NO_JOURNAL = Journal()
 
 
@@ -90,12 +94,12 @@ def solve(
     """Run one fit for each model and start, all in one batch.
 
     The models are of one kind and share their operators; they differ in their parameters.
-    A fit leaves the batch when it has converged or come to grief, so later iterations cost less.
+    A fit leaves the batch when it has converged or collapsed, so later iterations cost less.
     ``tol=0`` runs exactly ``max_iter`` iterations. It continues from what ``keeper`` has kept.
     """
     batch = _Batch(models, starts)
     done = batch.restore(keeper.restore(starts, max_iter))
-    # One thread for the many small steps; as many as help for the products, which are large.
+    # One thread for the many small steps; for the large products, as many as help.
     with threads_for(0):
         for product in batch.operators:
             batch.multiply(product)
@@ -106,11 +110,9 @@ def solve(
             if not batch.running:
                 break
             for factor in models[0].factors:
-                for fit in batch.running:
-                    fit.update(factor)
+                batch.each(methodcaller("update", factor))
                 batch.renew(factor)
-            for fit in batch.running:
-                fit.judge(iteration, max_iter, tol)
+            batch.each(methodcaller("judge", iteration, max_iter, tol))
             keeper.keep(batch.standings)
             tell(f"{phase} iterations".lstrip(), iteration, max_iter)
             if callback is not None and callback(batch.progress(iteration, max_iter, phase)):
@@ -144,7 +146,7 @@ class _Fit:
         old = getattr(self.state, factor)
         new = self.model.update(factor, self.state)
         self.state.changed(factor)
-        if new is old:  # renewed in place, because it is large: its change is not followed
+        if new is old:  # updated in place because it is large, so its change is not known
             return
         old -= new
         self.changes.setdefault(factor, []).append(math.sqrt(inner(old, old)))
@@ -156,7 +158,7 @@ class _Fit:
         self.losses.append(loss)
         patience = self.model.patience
         moved = abs(self.losses[-1 - patience] - loss) if iteration > patience else np.inf
-        # A change within rounding of the numbers that the loss is a difference of is none.
+        # The loss is a difference of larger numbers; a change below their rounding counts as none.
         rounding = 10 * np.finfo(self.dtype).eps * self.model.scale
         if not np.isfinite(loss):
             self.finish(Status.COLLAPSED, Trouble.OVERFLOW)
@@ -168,7 +170,7 @@ class _Fit:
             self.finish(Status.EXHAUSTED)
 
     def stands_still(self, iteration: int, moved: float, rounding: float, tol: float) -> bool:
-        """Whether the residual is small, or, where none is known, the loss hardly moves."""
+        """Whether the residual is small or, if there is none, the loss hardly changes."""
         if iteration % LOOK == 0 or iteration == 1:
             residual = self.model.residual(self.state)
             if residual is not None:
@@ -185,7 +187,7 @@ class _Fit:
         self.labels = self.model.labels(self.state)
 
     def difference(self) -> float:
-        """How far the loss is from what was noted last, relative to the numbers it is made of."""
+        """The change of the loss since it was last noted, relative to the numbers it is made of."""
         if self.end is not None:
             return 0.0
         noted = self.losses[-1]
@@ -202,7 +204,7 @@ class _Fit:
 
 
 class _Batch:
-    """The factors and products of all fits, a stack each; running fits come first in it."""
+    """The factors and products of all fits, each as a stack. Running fits come first."""
 
     def __init__(self, models: Sequence[Model], starts: Sequence[Mapping[str, Array]]) -> None:
         self.operators = models[0].products()
@@ -224,14 +226,28 @@ class _Batch:
                 self.stacks[factor] = np.stack(blocks)
         for name, like in models[0].memory().items():
             self.stacks[name] = np.zeros_like(self.stacks[like])
+        self.on_host = all(follows_lists(stack) for stack in self.stacks.values())
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)
 
     def _views(self, place: int) -> State:
         return State(**{name: stack[place, ...] for name, stack in self.stacks.items()})
 
+    def each(self, work: Callable[[_Fit], None]) -> None:
+        """What every running fit does with numbers of its own, over threads where they are many."""
+        own = sum(math.prod(stack.shape[1:]) for stack in self.stacks.values())
+        numbers = own * len(self.running)
+        useful = min(1 + numbers // _NUMBERS_PER_THREAD, len(self.running))
+        threads = min(useful, self.threads.get("blas", 1)) if self.on_host else 1
+
+        def some(first: int) -> None:
+            for fit in self.running[first::threads]:
+                work(fit)
+
+        side_by_side(some, range(threads))
+
     def renew(self, factor: str) -> None:
-        """Renew the products of a factor: taken from others if all fits can, else made."""
+        """Update the products of a factor: from other products if possible, else computed."""
         known = [fit.model.known_products(factor, fit.state) for fit in self.running]
         for product, (_, of) in self.operators.items():
             if all(product in products for products in known):
@@ -241,7 +257,7 @@ class _Batch:
                 self.multiply(product)
 
     def multiply(self, product: str) -> None:
-        """Make a product, for all running fits at once."""
+        """Compute a product for all running fits at once."""
         operator, factor = self.operators[product]
         count = len(self.running)
         V, out = self.stacks[factor][:count, ...], self.stacks[product][:count, ...]
@@ -249,7 +265,7 @@ class _Batch:
             operator.multiply(V, out)
 
     def retire(self) -> None:
-        """Take the fits that ended out: each trades places with the last that is running."""
+        """Remove the fits that ended: each changes places with the last running fit."""
         for fit in [fit for fit in self.running if fit.end is not None]:
             last = self.running.pop()
             if last is not fit:
@@ -262,7 +278,7 @@ class _Batch:
                 fit.state, last.state = self._views(fit.place), self._views(last.place)
 
     def standings(self) -> list[Standing]:
-        """Where all fits stand, before those that ended in this iteration leave the batch."""
+        """The state of all fits, before those that ended in this iteration leave the batch."""
         return [
             Standing(
                 fit.place,
@@ -276,10 +292,10 @@ class _Batch:
         ]
 
     def restore(self, standings: Sequence[Standing]) -> int:
-        """Put all fits where they stood; the number of iterations that were done.
+        """Restore the state of all fits, and return the number of iterations that were done.
 
-        Each goes to its old place among those that ran then: the products, done with the same
-        columns side by side, are the same to the last bit.
+        Each fit gets its old place. Products are then computed with the same columns side by side,
+        and are the same to the last bit.
         """
         if not standings:
             return 0

@@ -36,7 +36,7 @@ _HOPE = 1.2
 _GAIN = 1e-5
 
 #: Steps towards the direction in which a cluster is widest, and the fewest samples that are cut.
-_DIRECTION_STEPS = 8
+_DIRECTION_STEPS = 5
 _FEWEST_CUT = 4
 
 #: What is explained is more than that, where something is divided by it.
@@ -129,15 +129,22 @@ def _other_halves(F: Features, now: Clusters) -> Clusters:
     return now
 
 
+def part_of(n: int, k: int) -> Labels | slice:
+    """The samples that tell which start is best: a part of many, else all."""
+    size = max(_PART, _PART_OF_CLUSTER * k)
+    if n <= 2 * size:
+        return slice(None)
+    return np.sort(np.random.RandomState(0).permutation(n)[:size])
+
+
 def best_of(F: Features, starts: Sequence[Labels], k: int, *, exchange: bool = True) -> Clusters:
     """From these starts the clusters that explain most, after exchanges.
 
-    Of many samples a part tells which those are.
+    Starts are labels of the samples of `part_of`, which tell which of them is best.
     """
-    n, size = len(F.beside), max(_PART, _PART_OF_CLUSTER * k)
-    if n > 2 * size:
-        some = np.sort(np.random.RandomState(0).permutation(n)[:size])
-        few = best_of(F[some], [labels[some] for labels in starts], k, exchange=exchange)
+    part = part_of(len(F.beside), k)
+    if not isinstance(part, slice):
+        few = best_of(F[part], starts, k, exchange=exchange)
         return settled(F, (F.along @ (few.sums / _lengths(few.sums)).T).argmax(axis=1), k)
     found = {round(one.total, 9): one for one in (settled(F, labels, k) for labels in starts)}
     best, cutter = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]], Cutter(F)

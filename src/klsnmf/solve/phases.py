@@ -1,4 +1,4 @@
-"""From a problem to solutions: restarts and values of λ in one batch, phase after phase."""
+"""From a problem to solutions: all starts and values of λ in one batch, phase after phase."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from .loop import NO_JOURNAL, Journal, solve
 from .regroup import can_be_regrouped, regrouped
 from .solution import Callback, Progress, Solution, Start, Status, lowest
 
-#: Steps that all starts take; how many starts of each kind are regrouped then, and how many go on.
+#: Steps of all starts; then so many starts of each kind are regrouped, and so many continue.
 SCREENING_STEPS = 10
 CANDIDATES = 8
 FINALISTS = 2
 
 
 class Phase(NamedTuple):
-    """A part of the way: its name, and what makes its model from K and λ.
+    """A phase of a fit: its name, and a function that makes its model from K and λ.
 
-    ``exact`` says that G is, and ``local`` that λ counts; without, it is the same for every λ.
+    ``exact`` says that G is exact. ``local`` says that λ counts; otherwise the phase is the same
+    for every λ.
     """
 
     name: str
@@ -60,7 +61,7 @@ def choose_phases(
     graph: Weights | None,
     graph_weight: float,
 ) -> list[Phase]:
-    """The steps that a solver takes, one kind after the other."""
+    """The phases of a solver, in order."""
     if solver == "paper" and not K.nonnegative:
         raise ValueError(
             'solver="paper" needs a kernel with no negative entry, and this one has some: '
@@ -83,14 +84,14 @@ def choose_phases(
         )
     model = partial(LocalSimilarity, graph=graph, gamma=graph_weight)
     if not orthogonal:
-        # Both rules of LS-NMF descend, and it bears a larger λ than the symmetrised rule.
+        # Both rules of LS-NMF descend, and allow a larger λ than the symmetrised rule.
         return [Phase("soft", partial(model, step=FREE))]
     exact = partial(model, step=EXACT)
     ways = {
         "paper": [Phase("paper", partial(model, step=PRINTED))],
         "soft": [Phase("soft", partial(model, step=SYMMETRIC))],
         "exact": [Phase("exact", exact, exact=True)],
-        # At λ = 0 the best W is known. The solution for a λ > 0 is near that.
+        # At λ = 0 the best W is known, and the solution for λ > 0 is near it.
         "auto": [
             Phase("exact", exact, exact=True, local=False),
             Phase("local", exact, exact=True),
@@ -100,19 +101,19 @@ def choose_phases(
 
 
 def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
-    """The same problem with the starts that are finished.
+    """The same problem with only the starts that are to be finished.
 
-    Only fits that end exactly can tell good starts early: all starts take a few exact steps at
-    λ = 0, the lowest of each kind go on from the labels they came to, and clusters of those are
-    exchanged. Kinds are not compared with each other that early: labels from eigenvectors begin
-    lower than labels from k-means, which may end lower yet. What a user gave is a start as it is.
+    Good starts can be recognised early only if the fit ends with exact steps. All starts take a few
+    exact steps at λ = 0. The lowest of each kind continue from their labels, and their clusters are
+    exchanged. Different kinds are not compared so early: labels from eigenvectors begin lower than
+    labels from k-means, but may end higher. A start that the user gave is not changed.
     """
     ways = Counter(start.way for start in problem.starts)
     many = max(ways.values()) > FINALISTS
     regroup = regroup and can_be_regrouped(problem.starts)
     if not problem.phases[-1].exact or not (many or regroup):
         return problem
-    # Single precision tells starts apart as well, in half the time.
+    # Single precision can tell starts apart as well, in half the time.
     K, k = problem.K.in_single_precision(), problem.starts[0].k
     tried, stopped = _screened(problem, K, problem.callback if many else None)
     if regroup and not stopped:
@@ -132,7 +133,7 @@ def stop(progress: Progress) -> bool:
 
 @dataclass(frozen=True)
 class _Tried:
-    """A start, and where some exact steps at λ = 0 led it."""
+    """A start, and the result of some exact steps at λ = 0."""
 
     way: str
     solution: Solution
@@ -167,7 +168,7 @@ def _screened(problem: Problem, K: Gram, callback: Callback | None) -> tuple[lis
 
 
 def _lowest(tried: Sequence[_Tried], count: int) -> list[_Tried]:
-    """So many of each kind, no labels twice."""
+    """The lowest of each kind, without repeated labels."""
     kept: dict[bytes, _Tried] = {}
     left = Counter({one.way: count for one in tried})
     for one in sorted(tried, key=lambda one: one.solution.objective):
@@ -179,7 +180,7 @@ def _lowest(tried: Sequence[_Tried], count: int) -> list[_Tried]:
 
 
 def best_by_lam(problem: Problem, lams: Sequence[float]) -> list[Solution]:
-    """The start with the lowest objective at each λ, of those that did not collapse if any."""
+    """The start with the lowest objective at each λ, among those that did not collapse if any."""
     count = len(problem.starts)
     solutions = _run_phases(problem, lams)
     return [lowest(solutions[first : first + count]) for first in range(0, len(solutions), count)]
@@ -198,7 +199,7 @@ def _run_phases(problem: Problem, lams: Sequence[float]) -> list[Solution]:
         budget = left // (len(phases) - place)
         if budget == 0:
             continue
-        # What has no λ is done once for all; what is at λ = 0 stays where it is.
+        # Phases without λ run once for all λ; with λ = 0 there is nothing more to do.
         fits = [i for i, lam in enumerate(each) if lam or not done] if local else range(count)
         solutions = problem.run(
             [model(problem.K, each[i] if local else 0.0) for i in fits],
@@ -249,7 +250,7 @@ def collapse_lam(problem: Problem) -> float:
 def safe_lams(
     problem: Problem, lams: Sequence[float], solutions: Sequence[Solution]
 ) -> list[float]:
-    """Values of λ that do not collapse, up to the first that does.
+    """Values of λ below the smallest one that collapses.
 
     They are among those that were fitted, if any; else found by trying a ladder of values around
     λ*, all in one batch from the first start.
@@ -264,7 +265,7 @@ def safe_lams(
 
 
 def _sound_lams(lams: Sequence[float], solutions: Sequence[Solution]) -> list[float]:
-    """Each λ > 0 with clusters of samples at it and at all that are smaller."""
+    """Each λ > 0 at which the fit did not collapse, nor at any smaller λ."""
     k = solutions[0].factors["G"].shape[1]
     sound = []
     for lam, solution in sorted(zip(lams, solutions, strict=True), key=lambda pair: pair[0]):

@@ -1,9 +1,9 @@
 """Starts compete in single precision; the winner is fitted in double precision.
 
-Which of ten starts ends lowest shows in the first digits of the objective, and single precision
-tells those in half the time. The winner is fitted again from its start, so a fit of many starts
-ends exactly as a fit from that start alone. Where little is left of the objective, single precision
-has no digits of it: then all starts are fitted in double.
+The first digits of the objective show which of ten starts ends lowest, and single precision
+computes them in half the time. The winner is fitted again from its start, so the result is exactly
+that of a fit from this start alone. If the objective becomes very small, single precision has no
+correct digits of it. Then all starts are fitted in double precision.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .solution import Callback, Progress, Solution, Status, lowest
 FEWEST = 6
 WORTH = 4e6
 
-#: Where a fit can go on from where it was, all starts take so many steps, and so many go on. On
-#: digits GNMF ended 1.1 % higher so than with all ten fitted to the end.
+#: If fits can be continued, all starts take so many steps, and then so many of them continue. On
+#: digits, GNMF ended 1.1 % higher than with all ten starts fitted to the end.
 SCREENING = 50
 FINALISTS = 2
 
 #: Objectives that differ by less than so many rounding errors are equal.
 EQUAL = 10
 
-#: The share of itself to which an objective must be known; the tolerance, where there is one.
+#: The relative precision to which an objective must be known; the tolerance, if there is one.
 KNOWN = 1e-4
 
 
@@ -45,10 +45,10 @@ def raced(
     callback: Callback | None = None,
     **how: Any,
 ) -> list[Solution]:
-    """As `solve` for fits that differ in their start alone, but only the winner's solution.
+    """Like `solve` for fits that differ only in their start, but with only the winner's solution.
 
-    All of them, where single precision cannot tell which start is best, or would save no time.
-    A callback hears of the race first. Once it says stop, the best so far is returned.
+    All solutions are returned if single precision cannot tell which start is best, or saves no
+    time. A callback sees the race first. If it stops the fit, the best start so far is returned.
     """
     blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
     umpire = _Umpire(callback, least=blur / (tol or KNOWN))
@@ -76,9 +76,9 @@ def raced(
 def screened(
     models: Sequence[Model], starts: Sequence[Mapping[str, Array]], *, max_iter: int, **how: Any
 ) -> list[Solution]:
-    """As `solve`, but after some steps only the lowest fits go on, where a model can go on.
+    """Like `solve`, but after some steps only the lowest fits continue, if the model can.
 
-    The others are returned as they were then.
+    The others are returned in their state at that time.
     """
     if not models[0].resumes or len(starts) <= FINALISTS or max_iter <= SCREENING:
         return solve(models, starts, max_iter=max_iter, **how)
@@ -99,7 +99,7 @@ def screened(
 
 @dataclass
 class _Umpire:
-    """Hears what the callback hears, and sees when the race cannot be decided.
+    """Follows the progress, and notices if the race cannot be decided.
 
     The objective falls: as soon as its lowest value is below ``least``, single precision no longer
     knows it well enough.
@@ -120,10 +120,10 @@ class _Umpire:
 
 
 def _tried(model: Model, starts: Sequence[Mapping[str, Array]], **how: Any) -> list[Solution]:
-    """The fits in single precision; none where there is nothing to gain, or no room."""
+    """The fits in single precision; none if nothing can be gained, or if memory is short."""
     if len(starts) < FEWEST or work(model, starts[0]) < WORTH:
         return []
-    # What is too large for single precision drops out of the race, and nobody need hear of it.
+    # Numbers too large for single precision leave the race without a warning.
     with np.errstate(all="ignore"), suppress(NotEnoughMemory):
         rough = model.in_single_precision()
         if rough is not model:

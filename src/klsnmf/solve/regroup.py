@@ -1,8 +1,8 @@
-"""Exchanges of whole clusters: one becomes two and two become one, where that lowers f.
+"""Exchanges of whole clusters: one becomes two and two become one, if that lowers f.
 
-Iterations move samples one by one. Where clusters are many, a fit ends with two clusters in the
-place of one and one in the place of two, and no sample gains by leaving its own. An exchange gains:
-a cluster is cut in two, and two others become one.
+Iterations move samples one by one. If there are many clusters, a fit may end with two clusters in
+the place of one and one in the place of two, and no single sample gains by leaving its cluster. An
+exchange can help: a cluster is cut in two, and two others become one.
 
 At λ = 0 clusters explain Σ_c g_cᵀKg_c of tr K, and what is left is twice the objective; at best g_c
 is the leading eigenvector of the cluster's block, and explains its eigenvalue. Of all vectors made
@@ -42,8 +42,8 @@ LEAST_GAIN = 1e-5
 #: far apart are cheap to join; without this rule, clusters of unequal size were lost.
 LEAST_APART = 0.5
 
-#: Rounds of exchanges; in each of them steps towards the second eigenvectors, exact steps of the
-#: halves of each cluster, and exact steps of all after the exchanges.
+#: The number of rounds of exchanges. In each round: steps towards the second eigenvectors, exact
+#: steps of the halves of each cluster, and exact steps of all clusters after the exchanges.
 _ROUNDS = 10
 _DIRECTION_STEPS = 5
 _HALVING_STEPS = 3
@@ -51,7 +51,7 @@ SETTLING_STEPS = 10
 
 
 def can_be_regrouped(starts: Sequence[Start]) -> bool:
-    """Whether any start is made of labels, of three clusters or more: two others can be joined."""
+    """Whether any start comes from labels of at least three clusters, so that two can be joined."""
     return starts[0].k > 2 and any(start.way in BY_LABELS for start in starts)
 
 
@@ -94,7 +94,7 @@ def _least(solution: Solution) -> float:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Clusters of samples: the label of every sample, and its entry in the vector g of its cluster.
+    """Clusters: the label of every sample, and its entry in the vector g of its cluster.
 
     The vectors have length 1, except for those of clusters without samples.
     """
@@ -106,13 +106,13 @@ class Grouping:
 
     @classmethod
     def of(cls, K: Gram, solution: Solution) -> Grouping:
-        """Those of exact steps."""
+        """The clusters of a solution of exact steps."""
         G, labels = to_host(solution.factors["G"]), to_host(solution.labels)
         return cls.with_shares(K, labels, entries(G, labels), G.shape[1])
 
     @classmethod
     def with_shares(cls, K: Gram, labels: Labels, values: Array, k: int) -> Grouping:
-        """With vectors in proportion to the values, and nothing below zero."""
+        """The clusters with vectors proportional to the positive parts of the values."""
         values = np.maximum(values, 0)
         length = np.sqrt(np.bincount(labels, weights=values**2, minlength=k))
         return cls(K, labels, quotient(values, length[labels]), k)
@@ -134,7 +134,7 @@ class Grouping:
         return self.K.dot(spread)
 
     def own(self, product: Array) -> Array:  # (n, k) -> (n,)
-        """For every sample the entry of its own cluster."""
+        """For every sample, the entry of its own cluster."""
         return entries(product, self.labels)
 
     def totals(self, values: Array) -> Array:  # (n,) -> (k,)
@@ -178,7 +178,7 @@ class Cuts:
 
     @property
     def side(self) -> Array:  # (n,)
-        """Of each sample, 0 or 1."""
+        """The half of each sample, 0 or 1."""
         return self.halves.labels // len(self.gains)
 
 
@@ -216,7 +216,7 @@ def best_cuts(grouping: Grouping) -> Cuts:
 
 
 def _worst(grouping: Grouping) -> Labels:
-    """Of each cluster that has samples, the one that is explained worst."""
+    """For each cluster that has samples, the sample that is explained worst."""
     squares = grouping.own(grouping.likeness) ** 2
     left = to_host(grouping.K.diagonal) - quotient(squares, grouping.explained[grouping.labels])
     order = np.lexsort((left, grouping.labels))
@@ -286,6 +286,6 @@ def exchange(grouping: Grouping, least: float) -> Labels | None:
 
 
 def quotient(numerator: Array, denominator: Array) -> Array:
-    """numerator / denominator, and 0 where the denominator is 0."""
+    """numerator / denominator, or 0 where the denominator is 0."""
     there = denominator > 0
     return np.where(there, numerator / np.where(there, denominator, 1), 0.0)

@@ -1,4 +1,4 @@
-"""Where fits begin, how far they are, and how they end: what the parts of a solution hand on."""
+"""Records for the beginning, the progress and the end of fits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..core.arithmetic import columns, lengths
 from ..core.arrays import like, to_host
 from ..core.types import Array, Labels
 
-#: The way of a start that was chosen among many already, clusters exchanged.
+#: The kind of a start that was already chosen among many, with clusters exchanged.
 CHOSEN = "chosen"
 
-#: Ways to a start that come to labels, from which the factors follow.
+#: Kinds of starts that come from labels, from which the factors follow.
 BY_LABELS = ("spectral", "kmeans", CHOSEN)
 
 
 class Start(NamedTuple):
-    """Factors to begin with, and the way they were found."""
+    """The factors of a start, and how they were found."""
 
     way: str
     factors: dict[str, Array]
@@ -37,7 +37,7 @@ class Start(NamedTuple):
 
     @property
     def labels(self) -> Labels | None:
-        """The labels that it was made of, if it was."""
+        """The labels that it was made from, if there are any."""
         return to_host(self.factors["G"]).argmax(axis=1) if self.way in BY_LABELS else None
 
 
@@ -50,14 +50,14 @@ def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k),
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every iteration.
+    """What a callback gets after every iteration.
 
     Attributes
     ----------
-    phase : the solver at work; "auto" has two, "exact" without λ and "local" with it
-    iteration, max_iter : how far the loop is in this phase
-    running, fits : how many fits go on, of how many
-    objective : the lowest loss so far of the fits that did not collapse
+    phase : the name of the current phase; "auto" has "exact" without λ and "local" with it
+    iteration, max_iter : the iteration in this phase, and the most that there can be
+    running, fits : how many fits are still running, and how many there are
+    objective : the lowest loss so far among fits that did not collapse
     """
 
     phase: str
@@ -68,7 +68,7 @@ class Progress:
     objective: float
 
 
-#: Called after every iteration; the fits stop where they are when it returns True.
+#: Called after every iteration. If it returns True, the fits stop.
 Callback = Callable[[Progress], bool | None]
 
 
@@ -98,9 +98,9 @@ class End:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one fit of a batch stands after an iteration: all that it takes to go on.
+    """The state of one fit of a batch after an iteration: all that is needed to continue.
 
-    A fit that has ended goes on nowhere, and need not have its factors.
+    A fit that has ended does not continue, and need not have factors.
     """
 
     place: int
@@ -115,8 +115,8 @@ class Standing:
 class Solution:
     """One fit: its factors, how it went, and how it ended.
 
-    ``exact`` says that a row of G has one nonzero entry at most. ``residual`` is how far the
-    factors were from a solution when it was looked at last, where that is known.
+    ``exact`` says that a row of G has at most one nonzero entry. ``residual`` is how far the
+    factors were from a solution when this was last computed, if it was.
     """
 
     factors: dict[str, Array]
@@ -147,7 +147,7 @@ class Solution:
 
 
 def lowest(solutions: Sequence[Solution]) -> Solution:
-    """The one with the lowest objective, of those that did not collapse if any."""
+    """The solution with the lowest objective, among those that did not collapse if any."""
     return min(solutions, key=lambda one: (one.collapsed, one.objective))
 
 
@@ -156,8 +156,8 @@ def tidied(
 ) -> tuple[Array, Array, Labels]:
     """Columns of G of length 1, and labels that count from 0 without a gap.
 
-    W Gᵀ stays as it is. Clusters are numbered as their first samples come, or else as their
-    columns stand; columns that no sample is labelled with go last.
+    W Gᵀ does not change. Clusters are numbered in the order of their first samples, or in the order
+    of their columns. Columns without samples go last.
     """
     length, labels = lengths(G), to_host(labels)
     used, first = np.unique(labels, return_index=True)
@@ -171,13 +171,14 @@ def tidied(
 
 @dataclass(frozen=True)
 class Doubts:
-    """Doubts: clusters by their numbers, borders and shares of walks.
+    """Doubtful clusters, by their numbers, with shares of walks.
 
     Attributes
     ----------
-    one : pairs of clusters that may be one, and the border between them, the weakest first
-    two : clusters that may be two, and the border inside, the clearest first
-    loose : clusters that walks leave for many others, and the share that stays
+    one : pairs of clusters that may be one, and the share of walks that begin in one of them and
+        end in the other, the weakest border first
+    two : clusters that may be two, and the same share for the two parts, the clearest border first
+    loose : clusters that many walks leave, and the share of walks that stay
     """
 
     one: tuple[tuple[int, int, float], ...] = ()

@@ -12,20 +12,20 @@ from ..grams.base import Gram
 from ..grams.spectral import spectral_embedding
 from .solution import Start
 
-#: Eigenvectors that give labels seen before so many times in a row have no more to say.
+#: After so many repeated labels in a row, no more labels are drawn from the eigenvectors.
 _SAME_AGAIN = 6
 
 
 def random_factors(n: int, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """W and G with entries uniform in (0, 1]; W divided so that W Gᵀ has the size of 1/n."""
+    """W and G with entries uniform in (0, 1], with W scaled so that W Gᵀ has the size of 1/n."""
     return (1 - rng.uniform(size=(n, k))) / n, 1 - rng.uniform(size=(n, k))
 
 
 def nndsvd(X: Matrix, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """G and F from the singular vectors of X (Boutsidis and Gallopoulos, 2008).
 
-    Of each pair u, v the positive or the negative parts count, whichever are longer. Zeros become a
-    hundredth of the mean, so that rules that multiply can leave them.
+    For each pair u, v, either the positive or the negative parts are used, whichever are longer.
+    Zeros become a hundredth of the mean, because multiplicative rules cannot leave zero.
     """
     U, sizes, Vt = randomized_svd(X, min(k, *X.shape), random_state=rng)
     G, F = (np.zeros((rows, k)) for rows in X.shape)
@@ -42,10 +42,10 @@ def nndsvd(X: Matrix, k: int, rng: np.random.RandomState) -> tuple[Array, Array]
 def starts(
     X: Matrix | None, K: Gram, k: int, init: str, n_init: int, rng: np.random.RandomState
 ) -> list[Start]:
-    """``n_init`` pairs of factors. X is None where samples are known by their K alone.
+    """``n_init`` pairs of factors. X is None if only K is known.
 
-    "auto" takes turns: labels from the eigenvectors of K, labels from k-means on X. Labels that
-    come up again are not fitted again.
+    "auto" alternates between labels from the eigenvectors of K and labels from k-means on X.
+    Repeated labels are used once.
     """
     if init == "random":
         pairs = [random_factors(K.shape[0], k, rng) for _ in steps(range(n_init), "starts")]

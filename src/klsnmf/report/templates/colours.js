@@ -7,7 +7,10 @@ const UNKNOWN = 65535;
 function column(place) {
   if (!columns.has(place)) {
     const found = data.columns[place];
-    columns.set(place, { ...found, of: unpack(found.of, Uint16Array) });
+    const of = found.names
+      ? unpackBelow(found.of, found.names.length + 1)
+      : unpack(found.of, Uint16Array);
+    columns.set(place, { ...found, of });
   }
   return columns.get(place);
 }
@@ -27,7 +30,11 @@ function colouring() {
     return { share, low: "0", high: "1" };
   }
   if (kind === "column") {
-    const { name, low, high, ends, of } = column(place);
+    const { name, names, low, high, ends, of } = column(place);
+    if (names) {
+      const words = (p) => `${name}: ${of[p] ? names[of[p] - 1] : "not known"}`;
+      return { category: (p) => of[p] - 1, names, words };
+    }
     const value = (step) => low + (step / (UNKNOWN - 1)) * (high - low);
     return {
       share: (p) => (of[p] === UNKNOWN ? null : (of[p] - ends[0]) / (ends[1] - ends[0])),
