@@ -872,6 +872,7 @@ def test_the_remedy_is_not_what_was_done_already(little_memory):
 
 
 def test_memory_that_suffices_is_no_reason_to_refuse(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)  # little memory is not asked about
     X, _ = blobs(100, 3, 6, 0)
     model = KLSNMF(3, kernel="rbf", gram="dense")
     size = 100**2 * 8
@@ -887,6 +888,7 @@ def test_memory_that_suffices_is_no_reason_to_refuse(monkeypatch):
 
 
 def test_what_takes_another_matrix_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr("klsnmf.core.memory._SMALL", 0)  # little memory is not asked about
     X, _ = blobs(100, 3, 6, 0)
     size = 100**2 * 8
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 2 * size)

@@ -187,6 +187,28 @@ def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
     return out
 
 
+def tall_times(A: Array, M: Array) -> Array:  # (n, m), (m, k) -> (n, k)
+    """A @ M for an A of many rows, by threads that do not wait for each other."""
+    AM, parts = np.empty((len(A), M.shape[1]), A.dtype), list(slices(len(A), _ROWS))
+
+    def work(place: int) -> None:
+        np.matmul(A[parts[place]], M, out=AM[parts[place]])
+
+    over_threads(work, len(parts))
+    return AM
+
+
+def over_threads(work: Callable[[int], None], parts: int) -> None:
+    """Do each part of the work. Every thread has some of them, and waits for nobody."""
+    threads = threads_of_blas(parts)
+
+    def some(first: int) -> None:
+        for place in range(first, parts, threads):
+            work(place)
+
+    side_by_side(some, range(threads))
+
+
 def row_parts(K: sparse.csr_array, count: int) -> list[tuple[slice, sparse.csr_array]]:
     """Parts of the rows with about equal numbers of entries, as views."""
     aims = np.linspace(0, K.nnz, count + 1)[1:-1]

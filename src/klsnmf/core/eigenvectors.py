@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
 
+from .arithmetic import over_threads, tall_times
 from .arrays import slices
 from .types import Array
 from .work import side_by_side, tell, threads_for, threads_of_blas
@@ -294,7 +295,7 @@ class _Search:
         kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
         self.values = values[kept].astype(V.dtype)
         small = np.ascontiguousarray(small[:, kept], V.dtype)
-        self.Q, product = _times(V, small), _times(product, small)
+        self.Q, product = tall_times(V, small), tall_times(product, small)
         product -= self.Q * self.values
         squares = np.einsum("ij,ij->j", product, product)
         self.residual = float(np.sqrt(squares[: self.wanted].max(initial=0)))
@@ -361,7 +362,7 @@ def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
                 return _by_reflections(Q)
             if not R.diagonal().max() < most * R.diagonal().min():
                 return _by_reflections(Q)
-            Q = _times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))
+            Q = tall_times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))
         return Q
 
 
@@ -374,7 +375,7 @@ def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
     if not V.shape[1]:
         return _orthogonal(Q)
     for _ in range(2):  # where Q has next to nothing beside V, rounding is left after the first
-        Q -= _times(V, _inner(V, Q).astype(Q.dtype))
+        Q -= tall_times(V, _inner(V, Q).astype(Q.dtype))
         Q = _orthogonal(Q)
     return Q
 
@@ -388,27 +389,5 @@ def _inner(A: Array, B: Array, dtype: DTypeLike | None = None) -> Array:  # (n, 
         rows = parts[place]
         found[place] = A[rows].astype(dtype or A.dtype, copy=False).T @ B[rows]
 
-    _over_rows(work, len(parts))
+    over_threads(work, len(parts))
     return np.asarray(found.sum(axis=0))
-
-
-def _times(A: Array, M: Array) -> Array:  # (n, m), (m, k) -> (n, k)
-    """AM, row by row in memory."""
-    AM, parts = np.empty((len(A), M.shape[1]), A.dtype), list(slices(len(A), _ROWS))
-
-    def work(place: int) -> None:
-        np.matmul(A[parts[place]], M, out=AM[parts[place]])
-
-    _over_rows(work, len(parts))
-    return AM
-
-
-def _over_rows(work: Callable[[int], None], parts: int) -> None:
-    """Some parts for each thread, which waits for nobody."""
-    threads = threads_of_blas(parts)
-
-    def some(first: int) -> None:
-        for place in range(first, parts, threads):
-            work(place)
-
-    side_by_side(some, range(threads))

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from ..core.arithmetic import over_threads
 from ..core.arrays import slices
 from ..core.types import Array, Matrix
 from .base import Data, Gram, fits_single_precision
@@ -53,9 +54,32 @@ class LowRankGram(Gram):
         super().__init__(given, 2 * self.features.flops, float(given.max()), nonnegative)
 
     def multiply(self, V: Array, out: Array) -> None:
-        middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
-        self.features.T.multiply(V, middle)
-        self.features.multiply(middle, out)
+        if self.features.is_sparse:
+            middle = self.stack(V.shape[0], self.features.shape[1], V.shape[2])
+            self.features.T.multiply(V, middle)
+            self.features.multiply(middle, out)
+            self._complete(V, out)
+            return
+        # (ΦΦᵀV)ᵀ = VᵀΦ Φᵀ: so one product serves all fits, for some samples at a time.
+        X, (fits, n, k) = self.features.X, V.shape
+        wide, product = V.mT.reshape(fits * k, n), out.mT.reshape(fits * k, n)
+        parts = list(slices(n, max(1, _NUMBERS // (fits * k))))
+        sums = np.empty((len(parts), fits * k, X.shape[1]), V.dtype)
+
+        def inward(place: int) -> None:
+            np.matmul(wide[:, parts[place]], X[parts[place]], out=sums[place])
+
+        over_threads(inward, len(parts))
+        middle = sums.sum(axis=0)
+
+        def outward(place: int) -> None:
+            product[:, parts[place]] = middle @ X[parts[place]].T
+
+        over_threads(outward, len(parts))
+        self._complete(V, out)
+
+    def _complete(self, V: Array, out: Array) -> None:
+        """Add what the diagonal has beside ΦΦᵀ, and raise what is too little."""
         clip = self.clipped and V.min() >= 0
         if self.rest is None and not clip:
             return

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.arithmetic import tall_times
 from ..core.types import Array, Labels
 from ..grams.walk import Features, weighed_sums
 
@@ -73,7 +74,7 @@ def settled(F: Features, labels: Labels, k: int, steps: int = _STEPS) -> Cluster
         alone = np.bincount(labels, F.beside * np.square(shares), k)
         explained = np.einsum("ij,ij->i", sums, sums, dtype=np.float64) + alone
         root = np.sqrt(np.maximum(explained, _TINY)).astype(dtype)
-        closeness = F.along @ (sums / root[:, None]).T
+        closeness = tall_times(F.along, (sums / root[:, None]).T)
         closeness[each, labels] += F.beside * shares / root[labels]
         new = closeness.argmax(axis=1)
         if turn == steps - 1 or (turn > 1 and np.array_equal(new, labels)):
