@@ -17,9 +17,9 @@ PASSES = 70
 
 #: One machine: seconds of one core of an x86-64 server, found by ``benchmarks.speed`` and
 #: ``benchmarks.large``. For a pair of samples that are compared and a feature; for a sample and a
-#: cluster, of what follows the search; for a new sample that is placed; and for one of those that
-#: it is compared with and a feature.
-_PAIR, _FITTED, _PLACED, _COMPARED = 7.5e-11, 1.0e-5, 4.0e-5, 1.5e-10
+#: cluster, of what follows the search; for a new sample that is placed; and for one of those in
+#: cells that it is compared with and a feature.
+_PAIR, _FITTED, _PLACED, _COMPARED = 5.6e-11, 8.0e-6, 4.0e-5, 1.5e-10
 
 #: Bytes that a process takes before it has samples; for a neighbour of a sample while graphs are
 #: made, as many as they are searched for; and times that samples are held.
@@ -108,8 +108,8 @@ def needs_here(
     m = min(n, by_rule if fit_on == "auto" else n if fit_on == "all" else int(fit_on))
     searched = _around(m) if choose_search((m, p), "auto")[0] else m
     search = _PAIR * m * searched * p / cores
-    compared = _around(m) if m > MANY else m
-    placing = (_PLACED + _COMPARED * compared * p) * n / cores if m < n else 0.0
+    compared = _COMPARED * _around(m) if m > MANY else _PAIR * m
+    placing = (_PLACED + compared * p) * n / cores if m < n else 0.0
     samples = _HELD * float(m) * p * itemsize
     graphs = float(m) * _SEARCHED * _LINK
     vectors = bytes_needed(m, k, itemsize)
