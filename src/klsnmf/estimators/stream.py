@@ -180,7 +180,7 @@ class Streamed(Placing):
 
     def _rows_shown(self, X: Matrix) -> Labels | None:
         rows = getattr(self, "fitted_on_", None)
-        samples = getattr(self, "n_samples_seen_", len(self.labels_))
+        samples = getattr(self, "n_samples_seen_", self.labels_.shape[0])
         if rows is not None and X.shape[0] != samples:
             raise ValueError(
                 f"X has {X.shape[0]} samples, and {samples} were clustered: give all of them, in "
