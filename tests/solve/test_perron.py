@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from klsnmf.core.kmeans import by_appearance
@@ -64,8 +64,15 @@ def test_joining_costs_at_least_what_eigenvalues_say(seed):
                 assert costs[a, b] >= exact - missing[a] - missing[b] - 1e-9 * np.trace(K)
 
 
+def of_halves(V, beside, side):
+    """What the two halves of a cluster explain at most."""
+    K = V.astype(float) @ V.T.astype(float) + np.diag(beside)
+    return sum(np.linalg.eigvalsh(K[half][:, half])[-1] for half in (side, ~side))
+
+
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
+@example(928)
 def test_clusters_are_cut_side_by_side_as_each_would_be_alone(seed):
     F, _, labels, k = problem(seed)
     members = members_of(labels, k)
@@ -83,7 +90,9 @@ def test_clusters_are_cut_side_by_side_as_each_would_be_alone(seed):
                 total, side = walking.halves(V, F.beside[own], p, *way)
             if np.isfinite(total) and np.isfinite(cut.total):
                 np.testing.assert_allclose(cut.total, total, rtol=1e-6)
-                np.testing.assert_array_equal(cut.side, side)
+                if not np.array_equal(cut.side, side):  # rounding decides between equally good cuts
+                    both = [of_halves(V, F.beside[own], each) for each in (cut.side, side)]
+                    np.testing.assert_allclose(*both, rtol=1e-2)
 
 
 def test_a_few_samples_and_equal_ones_are_not_cut():
