@@ -117,6 +117,9 @@ class KernelClusterer(Placing):
                 lams, solutions = _solved(setups, problem, journal, AUTO_LAM if view.local else 0.0)
                 if mixture.learn(to_host(solutions[0].labels)):
                     break
+            judged = None
+            if choice is not None and problem.starts[0].way == CHOSEN:
+                judged = choice.answer.labels
             collapsed = any(solution.collapsed for solution in solutions)
             safe = safe_lams(problem, lams, solutions) if collapsed else []
         shared = {
@@ -128,7 +131,7 @@ class KernelClusterer(Placing):
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            attributes = estimator._attributes(setup, samples, view, lam, solution, known)
+            attributes = estimator._attributes(setup, samples, view, lam, solution, known, judged)
             found = len(np.unique(to_host(attributes["labels_"])))
             notes = estimator._notes(setup, k, lam, solution, safe, found)
             if estimator._bound_by_features and k > samples.X.shape[1]:
@@ -287,21 +290,33 @@ class KernelClusterer(Placing):
         lam: float,
         solution: Solution,
         known: Labels | None,
+        judged: Labels | None,
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
         by_appearance = isinstance(self.init, str)
         W, G, labels = solution.factors["W"], solution.factors["G"], self._labels_of(solution)
-        X, K, xp = samples.X, view.K, namespace(W)
+        X, K, own, xp = samples.X, view.K, view.K.diagonal, namespace(W)
+
+        def rule(KW: Array) -> NewSamples:
+            return self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
+
+        kept = np.zeros(X.shape[0], bool)
+        if judged is not None:
+            KW = K.dot(W)
+            kept = _crowds(to_host(rule(KW).strangers(KW, own)), judged, W.shape[1])
+            labels = like(np.where(kept, judged, to_host(labels)), labels)
         for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
             W, G, labels = tidied(W, G, labels, by_appearance=by_appearance)
             if known is not None:
                 number = numbers_kept(labels, known, W.shape[1])
                 W, G = (V[:, np.argsort(number)] for V in (W, G))
                 labels = number[labels]
-            KW, own = K.dot(W), K.diagonal
-            new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
-            read = self._read(cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled)
+            KW = K.dot(W)
+            new = rule(KW)
+            read = self._read(
+                cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled, kept
+            )
             labels = read["labels_"]
             used = np.unique(to_host(labels))
             if len(used) > used[-1]:
@@ -337,15 +352,17 @@ class KernelClusterer(Placing):
         own: Array,
         similarity: Similarity,
         X: Matrix,
+        kept: Array,
     ) -> dict[str, Any]:
-        """Labels and strengths of the samples of the fit.
+        """Labels and strengths of the samples of the fit; some labels are kept.
 
         Those whose row of G is zero are put where new ones would be, and those that are like no
         cluster where the nearest of the others is.
         """
         xp = namespace(G)
-        labels = xp.where(xp.any(G, axis=1), labels, new.labels(KW, own))
-        strange = to_host(new.strangers(KW, own))
+        settled = xp.any(G, axis=1) | like(kept, labels)
+        labels = xp.where(settled, labels, new.labels(KW, own))
+        strange = to_host(new.strangers(KW, own)) & ~kept
         labels = placed(similarity, X, labels, strange, ~strange, labels)
         strengths = cast(strength(new.scores(KW, own), labels), G.dtype)
         return {"labels_": labels, "strengths_": strengths}
@@ -396,6 +413,15 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
+
+
+def _crowds(strange: Array, judged: Labels, k: int) -> Array:  # (n,), (n,) -> (n,)
+    """Strange samples that are many in their cluster: a piece that its prototype does not know.
+
+    Few of them are outliers, of which a graph tells nothing.
+    """
+    many = np.bincount(judged[strange], minlength=k) > how_many_neighbors(len(judged), k)
+    return strange & many[judged]
 
 
 def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:

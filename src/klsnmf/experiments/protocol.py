@@ -178,8 +178,9 @@ _RBF = {"kernel": "rbf", "n_neighbors": None}
 #: For columns that are compared with methods that cannot: starts are fitted as they are.
 _AS_THEY_ARE = {"regroup": False}
 
-#: Of columns with the default kernel: 1 since links are weighed by shared neighbours.
-_SELF_TUNING = 1
+#: Of columns with the default kernel: 1 since links are weighed by shared neighbours, 2 since the
+#: graph and the sizes of clusters are chosen.
+_SELF_TUNING = 2
 
 
 def _trials(starts: Mapping[str, int], rmnmf_iterations: int) -> tuple[Trial, ...]:

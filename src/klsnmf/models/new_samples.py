@@ -19,9 +19,10 @@ from ..core.types import Array, Labels
 _SWEEPS = 1000
 _SMALL = 1e-6
 
-#: If the cosine of a sample with every prototype is at most this, it resembles none of them:
-#: eigenvectors are only known in single precision.
-_STRANGE = 1e-5
+#: If the cosine of a sample with every prototype is at most this, it resembles none of them: each
+#: would explain less than a thousandth of it. Where a cluster is nearly two pieces, its prototype
+#: knows only the larger one.
+_STRANGE = 0.03
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class NewSamples:
         return xp.argmax(xp.where(fits, scores, self.likeness(kW)), axis=1)
 
     def strangers(self, kW: Array, own: Array) -> Array:  # (m,)
-        """Whether a sample resembles no cluster at all, so that rounding would choose its label."""
+        """Whether a sample resembles no cluster, so that next to nothing would choose its label."""
         xp = namespace(kW)
         return xp.max(self.likeness(kW), axis=1) <= _STRANGE * xp.sqrt(own)
 
