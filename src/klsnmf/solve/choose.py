@@ -119,6 +119,10 @@ class Rule:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
         return usual >= self.separate and lost < self.less * usual
 
+    def is_denser(self, lost: float, other: float) -> bool:
+        """Whether an answer by density is better, by what both lose where links count so."""
+        return lost < self.less * other
+
     def says_nothing(self, lost: float) -> bool:
         """Whether clusters mean nothing: walks end in them wherever they began."""
         return lost > self.nothing
@@ -231,6 +235,9 @@ def choose(
         asked.append(Asked(graph, graphs.walk(graph), seed, tries, exchange))
         return asked[-1]
 
+    def is_sound(other: Answer) -> bool:
+        return other.even or sizes == "free" or other.smallest > smallest
+
     asked: list[Asked] = []
     at = ask(graphs.graph(graphs.numbers.usual))
     answer = at.answer([], [of_samples], even=sizes != "free")
@@ -245,10 +252,14 @@ def choose(
         thin = ask(graph)
         means_too = [of_samples] if answer.even else []
         other = thin.answer([answer.labels], means_too, even=answer.even)
-        sound = answer.even or sizes == "free" or other.smallest > smallest
-        if sound and rule.is_thin(other.lost, answer.lost):
+        if is_sound(other) and rule.is_thin(other.lost, answer.lost):
             at, answer = thin, other
         break
+    if graphs.numbers.dense and answer.lost >= rule.separate:
+        dense = ask(graphs.graph(graphs.numbers.usual).by_density())
+        other = dense.answer([answer.labels], even=answer.even)
+        if is_sound(other) and rule.is_denser(other.lost, dense.walk.lost(answer.labels)):
+            at, answer = dense, other
     view = graphs.view(at.graph, at.walk, even=answer.even)
     if graphs.numbers.noisy and sizes == "auto" and rule.says_nothing(answer.lost):
         means: Labels = kmeans(X, k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
