@@ -38,14 +38,16 @@ class Candidate:
 
     Attributes
     ----------
-    graphs : "few" or "many": the numbers of neighbours to choose from, or the one for noise
-    q : neighbours of its graph
+    graphs : "few" or "many": the numbers of neighbours to choose from, or the one for noise;
+        "dense": links count by density
+    q : neighbours of its graph; by density, of the graph of the answer that it began from
     sizes : "even", "free", or "means": the clusters of k-means, for graphs that say nothing
     known : neighbours of the graph whose answer it began from; q, unless it is looked at because
         clusters may be thin
     pieces : those of its graph
     lost, lost_usual : what is lost on its own graph, and on the usual one
-    judged, alone : what speaks for it if it is free, by all judges and by the usual graph
+    judged, alone : what speaks for it if it is free, by all judges and by the usual graph; by
+        density, what speaks for it instead of the answer that it began from
     """
 
     graphs: str
@@ -98,6 +100,7 @@ class Rules:
     fewer: bool = True
     tells: bool = True
     smallest: bool = True
+    dense: bool = True
     leaves_pieces: bool = True
     joined: bool = True  # a graph of fewer neighbours in more pieces than clusters is not asked
     means: bool = True
@@ -113,6 +116,7 @@ class Rules:
             if each.thin and (each.sizes, each.known) == (answer.sizes, answer.q)
         ]
         answer = self._thin(answer, thin, case) if self.fewer else answer
+        answer = self._dense(answer, case) if self.dense and graphs == "few" else answer
         nothing = self.rule.says_nothing(answer.lost_usual)
         means = [each for each in found if each.sizes == "means"]
         return means[0] if means and nothing and self.means and self.sizes == "auto" else answer
@@ -135,10 +139,25 @@ class Rules:
         if not asked:
             return answer
         other = min(asked, key=lambda each: each.q)
-        strict = self.smallest and self.sizes == "auto" and not answer.even
-        rule = self.rule if self.leaves_pieces else replace(self.rule, separate=0.0)
-        sound = not strict or other.smallest > case.few
+        sound, rule = self._sound(other, case), self._of_pieces
         return other if sound and rule.is_thin(other.lost, answer.lost_usual) else answer
+
+    def _dense(self, answer: Candidate, case: Case) -> Candidate:
+        begun = answer.sizes, answer.q, answer.known
+        lost = answer.lost if answer.thin else answer.lost_usual
+        for other in case.candidates if lost >= self._of_pieces.separate else ():
+            if other.graphs == "dense" and (other.sizes, other.q, other.known) == begun:
+                better = self._sound(other, case) and self.rule.is_denser(other.judged)
+                return other if better else answer
+        return answer
+
+    @property
+    def _of_pieces(self) -> Rule:
+        return self.rule if self.leaves_pieces else replace(self.rule, separate=0.0)
+
+    def _sound(self, other: Candidate, case: Case) -> bool:
+        strict = self.smallest and self.sizes == "auto" and not other.even
+        return not strict or other.smallest > case.few
 
 
 #: What is dropped -> the rules without it.
@@ -147,6 +166,7 @@ DROPPED = {
     "always free": Rules(sizes="free"),
     "no second judge": Rules(second_judge=False),
     "no fewer neighbours": Rules(fewer=False),
+    "no links by density": Rules(dense=False),
     "no many neighbours": Rules(noisy=float("inf")),
     "free answers may tell less": Rules(tells=False),
     "a few samples may be a cluster": Rules(smallest=False),

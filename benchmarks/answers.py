@@ -155,11 +155,22 @@ def of_graphs(
         means: Labels = kmeans(X, graphs.k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
         each, labels = noted(way, asked[0], replace(even, labels=means), even.q, asked[0])
         yield replace(each, sizes="means", lost=each.lost_usual), labels
+    begun = [(answer, answer.q, asked[0]) for answer in answers]
     for q in graphs.numbers.fewer:
         thin = ask(q)
         for answer in answers:
             begin = [answer.labels, of_samples] if answer.even else [answer.labels]
-            yield noted(way, thin, thin.answer(begin, even=answer.even), answer.q, asked[0])
+            other = thin.answer(begin, even=answer.even)
+            begun.append((other, answer.q, thin))
+            yield noted(way, thin, other, answer.q, asked[0])
+    if graphs.numbers.dense:
+        graph = asked[0].graph.by_density()
+        dense = Asked(graph, graphs.walk(graph), of_starts)
+        for answer, known, at in begun:
+            other = dense.answer([answer.labels], even=answer.even)
+            judged = weighed([graphs.walk(at.graph.by_density())], other, answer)
+            each, labels = noted("dense", dense, other, known, asked[0])
+            yield replace(each, q=answer.q, judged=judged), labels
 
 
 def noted(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import make_moons
 
 from .limits import CASES
 
@@ -59,6 +60,31 @@ def chains_with_outliers(seed: int) -> Planted:
     return np.vstack([X, far]), np.concatenate([y, np.full(5, -1)])
 
 
+def rings_in_noise(seed: int) -> Planted:
+    """Three thin rings, and samples scattered everywhere, which belong to none."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2, -1], [300, 600, 900, 180])
+    angle = rng.uniform(0, 2 * np.pi, size=len(y))
+    radius = y + 1 + 0.06 * rng.normal(size=len(y))
+    X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.where(y[:, None] < 0, rng.uniform(-3.3, 3.3, size=X.shape), X), y
+
+
+def moons_in_noise(seed: int) -> Planted:
+    """Two moons, and samples scattered everywhere, which belong to none."""
+    X, y = make_moons(1000, noise=0.07, random_state=seed)
+    rng = np.random.default_rng(seed)
+    noise = rng.uniform([-1.3, -0.8], [2.3, 1.3], size=(100, 2))
+    return np.vstack([X, noise]), np.concatenate([y, np.full(100, -1)])
+
+
+def waves(seed: int) -> Planted:
+    """Two long wide bands that nearly touch: few samples lie between them."""
+    rng = np.random.default_rng(seed)
+    y, t = np.repeat([0, 1], 1500), rng.uniform(0, 2 * np.pi, size=3000)
+    return np.column_stack([1.5 * t, np.sin(t) + 1.1 * y + 0.15 * rng.normal(size=3000)]), y
+
+
 def touching(seed: int) -> Planted:
     """Four round clusters of equal size, whose samples mix where they meet."""
     rng = np.random.default_rng(seed)
@@ -90,6 +116,9 @@ SETS: dict[str, Callable[[int], Planted]] = {
     **{name: make for name, make in CASES.items() if name.startswith("round")},
     "rings of 40 and 800 samples": nested_rings,
     "chains with outliers": chains_with_outliers,
+    "three rings in noise": rings_in_noise,
+    "two moons in noise": moons_in_noise,
+    "two bands that nearly touch": waves,
     "equal round clusters that touch": touching,
     "15 round clusters of 600 to 15 samples": blobs,
     "a dense cluster and two thin ones": dense_and_thin,

@@ -167,6 +167,24 @@ FAULTS = [
         "test_rows_lead_to_the_answer_of_a_fit",
     ),
     Fault(
+        "walks: links never count by density",
+        "if is_sound(other) and rule.is_denser(weighed([judge], other, answer)):",
+        "if False:",
+        "test_samples_between_clusters_are_no_way_from_one_to_the_other",
+    ),
+    Fault(
+        "walks: links count by the density at one end",
+        "times_sides(here, self.K.entries(), here)",
+        "times_sides(here, self.K.entries(), here / here)",
+        "test_links_by_density_have_the_density_at_both_ends",
+    ),
+    Fault(
+        "kernels: new samples have links that do not count by density",
+        "return arithmetic.times_sides(here, values, density(self.r, self.usual)), own * here**2",
+        "return values, own",
+        "TestByDensity",
+    ),
+    Fault(
         "search: a bound from below is taken for one from above",
         "(furthest + 6 * self.slack * lengths) / (1 - 4 * self.slack)",
         "furthest - 1e3 * self.slack * lengths",

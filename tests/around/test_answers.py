@@ -45,6 +45,7 @@ MADE = {
     "even": planted.SETS["two moons"],
     "free": planted.SETS["rings of 40 and 800 samples"],
     "thin": spirals,
+    "dense": planted.SETS["two moons in noise"],
     "noisy": noise,
     "means": nothing,
 }
@@ -71,7 +72,8 @@ def test_rows_lead_to_the_answer_of_a_fit(kind, seed):
     np.testing.assert_array_equal(labels[again.candidates.index(taken)], answer.labels)
     assert taken.sizes == (kind if kind in ("free", "means") else "even")
     assert (taken.q < 10) == (kind == "thin")
-    assert taken.graphs == ("many" if kind in ("noisy", "means") else "few")
+    graphs = {"noisy": ["many"], "means": ["many"], "dense": ["few", "dense"]}
+    assert taken.graphs in graphs.get(kind, ["few"])
 
 
 # ------------------------------------------------------------------------------- made rows
@@ -90,6 +92,11 @@ def free(score, ratio=0.5, tells=0.1, kept=0.7, smallest=40, q=10, alone=0.5):
 
 def thin(score, lost, sizes="even", q=5, pieces=1, smallest=40):
     return Candidate("few", q, sizes, 10, pieces, lost, lost, smallest, scores=points(score))
+
+
+def dense(score, ratio, sizes="even", q=10, smallest=40):
+    judged = Evidence(ratio, 0.7, 0.1, smallest)
+    return Candidate("dense", q, sizes, 10, 1, 0.1, 0.1, smallest, judged, scores=points(score))
 
 
 def case_of(*others, even_lost=0.4, name="fcps/one", group="shapes", seed=0, k=3, share=0.1):
@@ -132,6 +139,21 @@ def rows_of(*cases):
         ),
         (
             case_of(free(80), thin(30, 0.1, sizes="free", smallest=9)),
+            80,
+            "a few samples may be a cluster",
+            30,
+        ),
+        (case_of(dense(95, 0.8), free(1, ratio=2.0)), 95, "no links by density", 60),
+        (case_of(dense(95, 0.9), free(1, ratio=2.0)), 60, "no links by density", 60),
+        (case_of(free(80), dense(95, 0.8)), 80, "always even", 95),
+        (
+            case_of(thin(70, 0.2), dense(95, 0.8, q=5), dense(1, 0.2), free(1, ratio=2.0)),
+            95,
+            "no links by density",
+            70,
+        ),
+        (
+            case_of(free(80), dense(30, 0.5, sizes="free", smallest=9)),
             80,
             "a few samples may be a cluster",
             30,

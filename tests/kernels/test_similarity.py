@@ -15,6 +15,8 @@ from klsnmf.kernels.functions import KERNELS, Kernel
 from klsnmf.kernels.mix import Mixture
 from klsnmf.kernels.similarity import DiffusedKernel
 
+from ..naive import links as naive
+
 N, K = 60, 3
 SAMPLES, _ = make_blobs(N + 8, 4, centers=K, cluster_std=1.5, random_state=0)
 X, NEW = np.abs(SAMPLES[:N]), np.abs(SAMPLES[N:])
@@ -181,6 +183,21 @@ class TestLinked(SimilarityContract):
     @pytest.fixture
     def gram(self, view):
         return view.base.dot(np.eye(N))
+
+
+class TestByDensity(TestLinked):
+    """Links that count by density; some radii are less than a quarter of the usual one."""
+
+    usual: ClassVar = 10.0
+
+    @pytest.fixture
+    def similarity(self, view):
+        return view.kernel.base.by_density(self.usual)
+
+    @pytest.fixture
+    def gram(self, view):
+        r = to_host(view.kernel.base.base.r)
+        return naive.by_density(view.base.dot(np.eye(N)), r, r, self.usual)
 
 
 class TestDiffused(SimilarityContract):

@@ -1,4 +1,4 @@
-"""Links weighed by shared neighbours, pair by pair."""
+"""Links weighed by shared neighbours and by density, pair by pair."""
 
 import numpy as np
 
@@ -16,4 +16,14 @@ def weighed(k, K):
         own = set(np.flatnonzero(row > 0))
         for j in own:
             out[i, j] = row[j] * shared(own, linked[j]) ** 2
+    return out
+
+
+def by_density(k, r_rows, r, usual):
+    """k times the density at both ends: 1/r² in units of the usual radius, at most 16 times more
+    or less."""
+    out = np.zeros_like(k)
+    for i, j in np.ndindex(k.shape):
+        ends = [min(max(usual / radius, 1 / 4), 4) ** 2 for radius in (r_rows[i], r[j])]
+        out[i, j] = k[i, j] * ends[0] * ends[1]
     return out

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.planted import dense_and_thin
+from benchmarks.planted import dense_and_thin, moons_in_noise, rings_in_noise, waves
 from klsnmf import KLSNMF
 from klsnmf.kernels.build import KernelSettings
 from klsnmf.kernels.graphs import NOISY, THIN, Neighborhood, neighborhood, numbers_of_neighbors
 from klsnmf.solve.choose import RULE, Evidence, choose
+
+from ..naive import links as naive
 
 SETTINGS = KernelSettings("self-tuning", n_neighbors="auto", diffusion="auto", sizes="auto")
 
@@ -42,6 +44,44 @@ def test_fewer_neighbours_must_lose_less_and_pieces_are_left_alone():
     assert RULE.is_thin(0.3, 0.4)
     assert not RULE.is_thin(0.38, 0.4)
     assert not RULE.is_thin(0.01, 0.04)
+
+
+def test_an_answer_by_density_must_lose_an_eighth_less():
+    assert RULE.is_denser(Evidence(0.8, 0.7, -0.1, 30))
+    assert not RULE.is_denser(Evidence(0.9, 0.7, 0.1, 30))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_links_by_density_have_the_density_at_both_ends(seed):
+    X, _ = rings_in_noise(seed)
+    graph = SETTINGS.graphs(X[::8], 3).graph(10)
+    dense, r = graph.by_density(), graph.kernel.base.r
+    expected = naive.by_density(graph.K.K.toarray(), r, r, np.median(r))
+    np.testing.assert_allclose(dense.K.K.toarray(), expected)
+    assert dense.pieces == graph.pieces
+    np.testing.assert_allclose(dense.kernel.rows(X[::8])[0].toarray(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [moons_in_noise, waves])
+def test_samples_between_clusters_are_no_way_from_one_to_the_other(kind, seed):
+    X, y = kind(seed)
+    model = KLSNMF(2, random_state=seed).fit(X)
+    assert adjusted_rand_score(y[y >= 0], model.labels_[y >= 0]) > 0.98
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_thin_clusters_are_judged_on_their_own_graph(seed):
+    """The trap: arms of a spiral that are dense inside and sparse outside were cut across."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), 104)
+    t = np.linspace(0.5, 4, 104)[np.arange(312) % 104] ** 1.2
+    angle = t + 2 * np.pi * y / 3
+    X = t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    X += 0.03 * rng.normal(size=X.shape)
+    choice = choose(SETTINGS.graphs(X, 3), X, np.random.RandomState(seed))
+    assert adjusted_rand_score(y, choice.answer.labels) > 0.98
 
 
 def test_clusters_that_nearly_all_walks_leave_say_nothing():
@@ -95,7 +135,8 @@ def test_the_dimension_in_which_neighbours_lie(seed, dimension, least, most):
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(2000, dimension)) @ rng.normal(size=(dimension, 20))
     assert least < neighborhood(X, 10).dimension < most
-    assert bool(numbers_of_neighbors(X, 4).fewer) == (dimension <= THIN)
+    numbers = numbers_of_neighbors(X, 4)
+    assert bool(numbers.fewer) == numbers.dense == (dimension <= THIN)
 
 
 @pytest.mark.parametrize("X", [np.zeros((30, 2)), np.repeat(np.eye(5), 20, axis=0), np.eye(2)])

@@ -336,6 +336,13 @@ def in_units(X: Matrix, unit: float) -> Matrix:
     return X / (np.asarray(unit, X.dtype) if on_host(X) else unit)
 
 
+def times_sides(rows: Array, K: Matrix, columns: Array) -> Matrix:  # (m,), (m, n), (n,)
+    """diag(rows) K diag(columns)."""
+    if sparse.issparse(K):
+        return (sparse.diags_array(rows) @ K @ sparse.diags_array(columns)).tocsr()
+    return rows[:, None] * K * columns
+
+
 def filled_share(X: Matrix) -> float:
     """The share of the entries that are stored; 1 for an array."""
     return X.nnz / max(X.shape[0] * X.shape[1], 1) if sparse.issparse(X) else 1.0

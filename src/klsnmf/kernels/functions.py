@@ -21,6 +21,10 @@ from ..core.types import Array, Matrix
 #: choice of Zelnik-Manor and Perona, "Self-tuning spectral clustering" (2004).
 SCALE_NEIGHBOR = 7
 
+#: A radius counts as at most so many times larger or smaller than the usual one, where links count
+#: by density: a handful of equal samples is not endlessly dense.
+_MOST_DENSE = 4.0
+
 #: A float32 kernel matrix is made in float64 where 1 - k(x, y) is below this on average:
 #: D is a difference of numbers that close, and float32 would leave little of it.
 WIDE = 0.02
@@ -245,3 +249,11 @@ def local_radii(d2: Array) -> Array:  # (n, m), sorted -> (n,)
 def typical_radius(d2: Array) -> float:
     """σ for "rbf": the median distance of a sample to its 7th neighbour."""
     return float(np.median(local_radii(d2)))
+
+
+def density(r: Array, usual: float) -> Array:  # (m,) -> (m,)
+    """How dense samples lie where their radii are r, beside a place where the radius is usual.
+
+    1/r², the density in a plane.
+    """
+    return arrays.namespace(r).clip(usual / r, 1 / _MOST_DENSE, _MOST_DENSE) ** 2

@@ -9,14 +9,15 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csgraph, issparse
 
-from ..core.arithmetic import row_lengths
+from ..core.arithmetic import row_lengths, times_sides
 from ..core.arrays import namespace
 from ..core.types import Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
-from ..grams.sparse import weigh_links
+from ..grams.sparse import SparseGram, weigh_links
 from ..grams.walk import Walk, walk_on
+from .functions import density
 from .neighbors import how_many_neighbors
 from .pieces import joined
 from .search import Search, search_among
@@ -53,6 +54,7 @@ class Numbers:
     fewer: tuple[int, ...] = ()
     more: tuple[int, ...] = ()
     noisy: bool = False
+    dense: bool = False  # whether links may count by density
     by_rule: bool = False  # whether they are as many as the samples ask for, not as were given
     dimension: float | None = None  # in which neighbours lie, if that was asked
 
@@ -78,7 +80,14 @@ def numbers_of_neighbors(
         return Numbers(usual, by_rule=True, dimension=around.dimension)
     fewer = (q for q in FEWER if q < usual and around.dimension <= THIN)
     more = (q for q in MORE if usual < q <= room)
-    return Numbers(usual, tuple(fewer), tuple(more), by_rule=True, dimension=around.dimension)
+    return Numbers(
+        usual,
+        tuple(fewer),
+        tuple(more),
+        dense=around.dimension <= THIN,
+        by_rule=True,
+        dimension=around.dimension,
+    )
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,24 @@ class NeighborGraph:
     K: Gram
     kernel: LinkedKernel
     X: Matrix
+
+    @property
+    def usual(self) -> float | None:
+        """The radius where links count 1, if they count by density."""
+        return self.kernel.base.usual
+
+    def by_density(self) -> NeighborGraph:
+        """Links times the density at both ends: a walk goes where samples are dense.
+
+        A few samples scattered between two clusters are a way from one to the other, because the
+        neighbours of each are the next ones. Where links count by density, a walk that meets them
+        goes back to where it came from.
+        """
+        r = np.asarray(self.kernel.base.r)
+        usual = float(np.median(r))
+        here = density(r, usual).astype(self.K.dtype)
+        K = SparseGram(times_sides(here, self.K.entries(), here))
+        return NeighborGraph(self.q, K, self.kernel.by_density(usual), self.X)
 
     @cached_property
     def piece(self) -> Labels:  # (n,)
@@ -169,6 +196,7 @@ class NeighborGraphs:
         diffusion, kernel = walk.diffusion(even=even), graph.kernel
         if self.there is not None:
             K, kernel = _linked(*self.there(graph.q))
+            kernel = kernel if graph.usual is None else kernel.by_density(graph.usual)
             diffusion = diffusion.beside(K.diagonal)
         K = diffusion.gram()
         return View(K, K, DiffusedKernel(kernel, diffusion))

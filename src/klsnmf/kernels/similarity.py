@@ -21,7 +21,7 @@ from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
 from .among import Among, near, near_wanted
-from .functions import Kernel, KernelFunction, kernel_of
+from .functions import Kernel, KernelFunction, density, kernel_of
 
 #: How many entries of k(X_new, X) are computed at once, and how many rows of few entries.
 _CROSS = 2**25
@@ -106,6 +106,7 @@ class FittedKernel(Similarity):
     reach: Array  # (n,), the squared distance of each sample to the last neighbour it keeps
     width: Any = None
     search: str = "auto"  # of new samples' neighbours: "exact", or in cells among very many
+    usual: float | None = None  # the radius where links count 1, if they count by density
 
     @property
     def samples(self) -> Matrix:
@@ -145,7 +146,15 @@ class FittedKernel(Similarity):
             values = kept.entries(form, Y, q, X, self.r)
         else:
             values = form.dense(form.ready(Y, X), q, form.ready(X, X), self.r)
-        return arrays.of_one_type(values, Y), form.own(Y)
+        values, own = arrays.of_one_type(values, Y), form.own(Y)
+        if self.usual is None:
+            return values, own
+        here = density(q, self.usual)
+        return arithmetic.times_sides(here, values, density(self.r, self.usual)), own * here**2
+
+    def by_density(self, usual: float) -> FittedKernel:
+        """k(x, y) times the density of samples around x and around y."""
+        return replace(self, usual=usual)
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
         if self.form.linear and self.n_neighbors is None:
@@ -202,8 +211,11 @@ class PrecomputedKernel(Similarity):
 class LinkedKernel(Similarity):
     """A kernel that keeps neighbours, and weighs links by the neighbours that are shared."""
 
-    base: Similarity
+    base: FittedKernel
     links: Links
+
+    def by_density(self, usual: float) -> LinkedKernel:
+        return replace(self, base=self.base.by_density(usual))
 
     @property
     def samples(self) -> Matrix | None:

@@ -15,7 +15,10 @@ The even answer of the usual graph, 10 neighbours, stands unless another is clea
 2. Fewer neighbours are taken if less is lost with them, because clusters are thin. They are tried
    only if neighbours lie along curves and sheets; in many dimensions more is lost with fewer
    neighbours. Clusters that are already separate pieces do not change.
-3. If noise decides which samples are near, nearly all walks leave their clusters, and the graph
+3. An answer of links that count by density is taken if it loses less, in few dimensions too. Walks
+   then do not cross the samples scattered between clusters. They judge both answers, on the graph
+   of the one that stood.
+4. If noise decides which samples are near, nearly all walks leave their clusters, and the graph
    says nothing about clusters. Means of many samples may. So k-means is used, as the clusters of
    another kernel (:class:`klsnmf.kernels.similarity.LiftedKernel`).
 """
@@ -53,7 +56,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for a free answer instead of the even one.
+    """The evidence for an answer instead of another: a free one instead of the even one.
 
     Attributes
     ----------
@@ -77,8 +80,8 @@ class Rule:
     ----------
     clear : a free answer loses less than this share of what the even one loses. Free answers that
         were better than even ones had ratios of 0.672 or less, of those above 0.70 most were worse
-    less : an answer with fewer neighbours loses less than this share of what the other loses; 0.8
-        to 0.95 decide alike
+    less : an answer with fewer neighbours, or by density, loses less than this share of what the
+        other loses; 0.8 to 0.95 decide alike
     keeps : if each cluster of a free answer keeps more than this share of its walks, the answer may
         tell less. Clusters of unequal size tell less than halves of the largest, though each is
         clear. Planted ones kept 0.86 and more; the specks beside one large cluster that are the
@@ -118,6 +121,10 @@ class Rule:
     def is_thin(self, lost: float, usual: float) -> bool:
         """Whether fewer neighbours are better, by what is lost with them and with the usual."""
         return usual >= self.separate and lost < self.less * usual
+
+    def is_denser(self, dense: Evidence) -> bool:
+        """Whether an answer by density is better than the other, where links count by density."""
+        return dense.ratio < self.less
 
     def says_nothing(self, lost: float) -> bool:
         """Whether clusters mean nothing: walks end in them wherever they began."""
@@ -231,6 +238,9 @@ def choose(
         asked.append(Asked(graph, graphs.walk(graph), seed, tries, exchange))
         return asked[-1]
 
+    def is_sound(other: Answer) -> bool:
+        return other.even or sizes == "free" or other.smallest > smallest
+
     asked: list[Asked] = []
     at = ask(graphs.graph(graphs.numbers.usual))
     answer = at.answer([], [of_samples], even=sizes != "free")
@@ -245,10 +255,15 @@ def choose(
         thin = ask(graph)
         means_too = [of_samples] if answer.even else []
         other = thin.answer([answer.labels], means_too, even=answer.even)
-        sound = answer.even or sizes == "free" or other.smallest > smallest
-        if sound and rule.is_thin(other.lost, answer.lost):
+        if is_sound(other) and rule.is_thin(other.lost, answer.lost):
             at, answer = thin, other
         break
+    if graphs.numbers.dense and answer.lost >= rule.separate:
+        dense = ask(asked[0].graph.by_density())
+        other = dense.answer([answer.labels], even=answer.even)
+        judge = dense.walk if at is asked[0] else graphs.walk(at.graph.by_density())
+        if is_sound(other) and rule.is_denser(weighed([judge], other, answer)):
+            at, answer = dense, other
     view = graphs.view(at.graph, at.walk, even=answer.even)
     if graphs.numbers.noisy and sizes == "auto" and rule.says_nothing(answer.lost):
         means: Labels = kmeans(X, k, draw_seed(rng), n_init=TRIES_FOR_MEANS).labels_
@@ -269,7 +284,7 @@ def _even_or_free(
 
 
 def weighed(walks: Sequence[Walk], free: Answer, even: Answer) -> Evidence:
-    """What these walks say for a free answer."""
+    """What these walks say for a free answer, or for one by density instead of the other."""
     lost, of_even = (np.array([w.lost(each.labels) for w in walks]) for each in (free, even))
     told, by_even = (
         np.maximum([w.information(each.labels) for w in walks], _NOTHING) for each in (free, even)
