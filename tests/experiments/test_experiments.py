@@ -230,8 +230,14 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_pat
         process.kill()
         process.wait()
         process.stdout.close()
-    run(SMALL, folder, processes=1)
+    store = store_of(SMALL, folder, None)
+    finished, cells = store.rows(), len(list(store.loose.glob("*.csv")))
+    told: list[object] = []
+    run(SMALL, folder, processes=1, report=told.append)
     rows = store_of(SMALL, folder, None).rows()
+    assert finished
+    assert all(row in rows for row in finished), "it was made again, in another time"
+    assert len(told) == 16 - cells
     assert len(rows) == len(without_times(rows))
     assert without_times(rows) == without_times(store_of(SMALL, whole, None).rows())
 
