@@ -25,10 +25,7 @@ from ..helpers import blobs
 from .made import in_a_child, make, state
 
 #: For processes that import tests.
-WITH_TESTS = {
-    **os.environ,
-    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
-}
+WITH_TESTS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 X, _ = blobs(40, 3, 5, seed=0)
 
