@@ -1,7 +1,11 @@
-"""Where tests run side by side, each has one thread: more would wait for each other, busily."""
+"""Where tests run side by side, each has one thread: more would wait for each other, busily.
+
+Commands print no lines of progress, which would appear on a busy machine only.
+"""
 
 import os
 
+import pytest
 from threadpoolctl import threadpool_limits
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -9,3 +13,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(name, "1")
     # Plugins of pytest that other packages bring may have imported numpy before.
     threadpool_limits(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_lines_of_progress():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("klsnmf.cli.working._SHORT", 1e6)
+        yield

@@ -110,6 +110,83 @@ FAULTS = [
         "rows = np.arange(n)",
         "test_rows_that_were_left_out_have_no_cluster",
     ),
+    # --------------------------------------------------------- what has held from the beginning
+    Fault(
+        "fits: starts do not depend on the seed",
+        "        rng = check_random_state(self.random_state)\n        n_init: Any",
+        "        rng = check_random_state(None)\n        n_init: Any",
+        "test_a_generator_in_the_same_state_gives_the_same_bits",
+    ),
+    Fault(
+        "threads: the part of the second is left out",
+        "running = [pool.submit(function, part) for part in others]",
+        "running = [pool.submit(function, part) for part in others[1:]]",
+        "test_one_and_two_threads_agree",
+    ),
+    Fault(
+        "LS-NMF, W: the local term does not hold it down",
+        "            pull, push = s.KG, dot(s.KW, GG(s))\n        push += self.local(s.G, s.KG)",
+        "            pull, push = s.KG, dot(s.KW, GG(s))\n        push += 0 * self.local(s.G, s.KG)",
+        "test_the_W_step_never_raises_the_objective",
+    ),
+    Fault(
+        "quotients: nothing is put under a division by zero",
+        "    denominator += np.finfo(denominator.dtype).tiny ** 0.75",
+        "    denominator += 0",
+        "test_degenerate_samples",
+    ),
+    Fault(
+        "units: squares of huge data overflow",
+        "return moderate_unit(largest_entry(X)) if free else 1.0",
+        "return 1.0",
+        "test_huge_and_tiny_data",
+    ),
+    Fault(
+        "sizes: one cluster more than samples is let in",
+        "        if n < k:",
+        "        if n < k - 1:",
+        "test_more_clusters_than_samples_are_refused",
+    ),
+    Fault(
+        "notes: the advised weight is half of that which collapsed",
+        'return float(f"{0.5 * self.safe:.3g}")',
+        'return float(f"{0.5 * self.value:.3g}")',
+        "test_a_lam_too_large_is_named_with_one_that_is_not",
+    ),
+    Fault(
+        "distances: all samples are as long as the first",
+        "        d, xp = self.diagonal, namespace(V)",
+        "        d, xp = self.diagonal[:1] + 0 * self.diagonal, namespace(V)",
+        "test_permuted_samples_give_a_permuted_result",
+    ),
+    Fault(
+        "convergence: the last iteration that is allowed ends well",
+        "            self.finish(Status.EXHAUSTED)",
+        "            self.finish(Status.CONVERGED)",
+        "test_one_iteration_is_too_few",
+    ),
+    Fault(
+        "samples: rows are brought to length 1 in place",
+        "    if on_host(X):\n        return normalize(X)",
+        "    if on_host(X):\n        return normalize(X, copy=False)",
+        "test_samples_are_not_modified",
+    ),
+    Fault(
+        "experiments: finished cells are run again",
+        "return [cell for cell in cells if cell.key not in done]",
+        "return [cell for cell in cells if cell.key not in done or done]",
+        "test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows",
+    ),
+    Fault(
+        "workers: what they made cannot be made again",
+        "                return self.client.submit(\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, key=key\n"
+        "                )",
+        "                return self.client.scatter(self.client.submit(\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, key=key\n"
+        "                ).result(), hash=False)",
+        "test_a_killed_worker_changes_nothing",
+    ),
     # --------------------------------------------------------- habits that users bring
     Fault(
         "family: as many components as features are told to be too many",
@@ -1193,9 +1270,8 @@ FAULTS = [
     ),
     Fault(
         "results: result.json is put in place first",
-        "        for name in _RESULTS:\n            if name in made:",
-        "        (aside / SUMMARY).replace(folder / SUMMARY)\n"
-        "        for name in _RESULTS:\n            if name in made:",
+        "for name in (*new, SUMMARY)]",
+        "for name in (SUMMARY, *new)]",
         "test_a_kill_at_any_step_leaves_results_of_one_run or test_files_of_others_stay",
     ),
     Fault(
@@ -1347,7 +1423,49 @@ FAULTS = [
         "results: made beside the folder, though that is on a disk of its own",
         'place = real if _beside(real) else real / "results"',
         "place = real",
-        "test_a_folder_on_a_disk_of_its_own",
+        "test_a_folder_on_a_disk_of_its_own or test_a_small_disk_in_the_place_of_results",
+    ),
+    Fault(
+        "results: made in the current folder, and moved from there",
+        "made_aside(place, Path.mkdir)",
+        "made_aside(Path(place.name), Path.mkdir)",
+        "test_results_on_another_file_system",
+    ),
+    Fault(
+        "results: what was moved before an error stays where it is",
+        "        _put_back(done, folder, before)\n",
+        "",
+        "test_a_name_that_cannot_change_leaves_earlier_results",
+    ),
+    Fault(
+        "results: who waits looks at the time of day",
+        "    begun = time.monotonic()\n    while True:\n        try:\n"
+        "            return lock_now(lock)\n        except BlockingIOError as error:\n"
+        "            if time.monotonic() - begun",
+        "    begun = time.time()\n    while True:\n        try:\n"
+        "            return lock_now(lock)\n        except BlockingIOError as error:\n"
+        "            if time.time() - begun",
+        "test_who_waits_does_not_wait_for_the_time_of_day",
+    ),
+    Fault(
+        "written aside: leftovers of the future stay",
+        "                lock_now(lock)\n                _remove(aside)",
+        "                lock_now(lock)\n"
+        '                if aside.stat().st_mtime < __import__("time").time():\n'
+        "                    _remove(aside)",
+        "test_a_clock_that_was_set_back",
+    ),
+    Fault(
+        "written aside: the new name is not on the disk",
+        "        aside.replace(path)\n        sync_folder(path.parent)",
+        "        aside.replace(path)",
+        "test_a_file_is_on_the_disk_before_it_has_its_name",
+    ),
+    Fault(
+        "results: a folder that may not be written is a foreign error",
+        "            aside = stack.enter_context(made_aside(place",
+        "            pass\n        if True:\n            aside = stack.enter_context(made_aside(place",
+        "test_a_folder_that_may_not_be_written",
     ),
     Fault(
         "results: what stands in the place of a file is not looked at",

@@ -11,6 +11,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(autouse=True, scope="package")
+def short_map():
+    """As few steps as t-SNE takes: these tests are not about the map of the report."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("klsnmf.report.scatter._ITERATIONS", 250)
+        yield
+
+
 @pytest.fixture
 def samples():
     return blobs(60, 3, 6, seed=0)

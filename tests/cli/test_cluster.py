@@ -20,6 +20,7 @@ from klsnmf import METHODS
 from klsnmf.cli.output import show_lines
 from klsnmf.core.tables import harmless
 from klsnmf.metrics import accuracy
+from klsnmf.report import shell
 
 from ..command_runs import labels_of, names, rows_of, run, words, write_csv
 
@@ -236,6 +237,7 @@ def test_the_report(samples):
 def test_results_without_a_report(samples, monkeypatch):
     np.save("mine.npy", samples[0])
     monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(shell, "_environment", shell._environment.__wrapped__)
     _, error = run("cluster", "mine.npy", "-k", K)
     assert "Note: There is no report.html: The report needs jinja2" in error
     assert len(labels_of("mine-clusters")) == N

@@ -1,6 +1,5 @@
 """Where results go: all of a run appear together, whatever ends it, and nothing stays behind."""
 
-import errno
 import json
 import os
 import signal
@@ -26,6 +25,7 @@ from klsnmf.cli.stopping import Stopped, stoppable, undisturbed
 
 from ..command_runs import run
 from ..helpers import blobs
+from .made import in_a_child, make, state
 
 X, _ = blobs(40, 3, 5, seed=0)
 
@@ -50,43 +50,6 @@ def signals_as_usual():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-def make(number):
-    """Results of a run, as fast as can be; the second has no model."""
-    with result_folder(Path("out")) as aside:
-        for name in ("labels.csv", "report.html", *["model.npz"] * (number != 2)):
-            (aside / name).write_text(f"{name} of run {number}")
-        finish(aside, {"made_by": MADE_BY, "number": number})
-
-
-def state():
-    """The run that all results are of; "unfinished" where they say that they are not of one."""
-    found = json.loads(Path("out/result.json").read_text())
-    if found.get("unfinished"):
-        return "unfinished"
-    number = found["number"]
-    expected = {"labels.csv", "report.html", *["model.npz"] * (number != 2)}
-    assert set(found["sha256"]) == expected
-    for name in ("labels.csv", "model.npz", "report.html"):
-        file = Path("out", name)
-        assert file.exists() == (name in expected)
-        if file.exists():
-            assert file.read_text() == f"{name} of run {number}"
-    return number
-
-
-def in_a_child(action, *arguments):
-    """The status of a child process that does this."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            action(*arguments)
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitpid(child, 0)[1]
 
 
 def killed_at(step, number):
@@ -261,64 +224,6 @@ def test_the_mode_of_a_folder_stays():
     Path("out").chmod(0o700)
     make(1)
     assert Path("out").stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("number", [errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.ESTALE])
-def test_where_folders_cannot_trade_names(number, monkeypatch):
-    """Other systems, and file systems of networks."""
-    make(0)
-
-    def refuse(*_):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(results, "exchange", refuse)
-    make(2)
-    assert state() == 2
-    assert os.listdir() == ["out"]
-
-
-def test_a_folder_on_a_disk_of_its_own(monkeypatch):
-    make(0)
-    monkeypatch.setattr(results, "_beside", lambda _: False)
-    monkeypatch.setattr(results, "exchange", lambda *_: pytest.fail("it is on another disk"))
-    make(2)
-    assert state() == 2
-    assert set(os.listdir("out")) == {"labels.csv", "report.html", "result.json"}
-
-
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no other file system")
-def test_results_on_another_file_system(tmp_path):
-    np.save("mine.npy", X)
-    place = Path("/dev/shm", f"klsnmf-{os.getpid()}")
-    place.mkdir()
-    try:
-        run("cluster", "mine.npy", "-k", 3, "--method", "kmeans", "--out", place)
-        run("cluster", "mine.npy", "-k", 2, "--method", "kmeans", "--force", "--out", place)
-        assert json.loads((place / "result.json").read_text())["n_clusters"] == 2
-        assert len(list(place.parent.glob(f".{place.name}*"))) == 0
-    finally:
-        for file in place.iterdir():
-            file.unlink()
-        place.rmdir()
-
-
-def test_an_error_in_the_middle_of_moving_is_told_as_it_is(monkeypatch):
-    make(0)
-    Path("out/notes.txt").write_text("mine")
-    replace = Path.replace
-
-    def fail(self, target):
-        if Path(target).name == "model.npz":
-            raise OSError(errno.EIO, "Input/output error")
-        return replace(self, target)
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OutputError, match="only some of the new results") as told:
-        make(1)
-    assert "unchanged" not in str(told.value)
-    assert state() == "unfinished"
-    monkeypatch.undo()
-    os.chdir(os.path.dirname(os.path.abspath("out")))
 
 
 # ---------------------------------------------------------------------- who reads results

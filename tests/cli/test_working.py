@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
@@ -167,10 +168,13 @@ def test_lines_of_progress():
 
 def test_lines_of_progress_appear_only_for_long_work(monkeypatch, capsys):
     monkeypatch.setattr("klsnmf.cli.working._SHORT", 0.01)
+    said = ""
     with _Lines() as lines:
         lines.title("Work")
-        lines.ended.wait(0.2)
-    assert "Work; elapsed 0 s\n" in capsys.readouterr().err
+        while not said:  # how long that takes depends on the machine
+            lines.ended.wait(0.02)
+            said = capsys.readouterr().err
+    assert re.fullmatch(r"Work; elapsed \d+ s\n", said)
     monkeypatch.setattr("klsnmf.cli.working._SHORT", 60)
     with _Lines() as lines:
         lines.title("Work")
@@ -224,7 +228,6 @@ def test_a_bar_in_a_terminal(samples):
             stdout=subprocess.PIPE,
             check=False,
             env=environment,
-            timeout=60,
         )
     finally:
         os.close(theirs)
@@ -232,5 +235,5 @@ def test_a_bar_in_a_terminal(samples):
         os.close(ours)
     shown = b"".join(parts).decode()
     assert done.returncode == 0
-    assert "elapsed 0:0" in shown
+    assert re.search(r"elapsed \d+:\d\d", shown)
     assert b"60 samples in 3 clusters" in done.stdout

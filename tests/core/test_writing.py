@@ -1,6 +1,8 @@
 """Files and folders that appear complete or not at all."""
 
+import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +49,41 @@ def test_a_file_that_is_written_anew_is_another_file(tmp_path):
         write_whole(file, b"new, and longer")
         assert reader.read() == b"old"
     assert file.read_bytes() == b"new, and longer"
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name_and_then_the_name_is(tmp_path, monkeypatch):
+    done = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(number):
+        done.append(f"sync {Path(os.readlink(f'/proc/self/fd/{number}')).suffix or 'folder'}")
+        sync(number)
+
+    def noted_replace(source, target):
+        done.append("rename")
+        replace(source, target)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system does not tell which file a number is")
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    write_whole(tmp_path / "a", b"content")
+    assert done == ["sync .part", "rename", "sync folder"]
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.ESTALE, errno.EIO, errno.EBUSY])
+def test_a_name_that_cannot_change_leaves_the_old_file(number, tmp_path, monkeypatch):
+    """As file systems of networks say at times."""
+    write_whole(tmp_path / "a", b"old")
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match=re.escape(os.strerror(number))):
+        write_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"old"
     assert names(tmp_path) == ["a"]
 
 

@@ -221,7 +221,8 @@ def test_two_processes_at_once(home, pages, semeion):
             assert (home / "semeion.data").read_bytes() == content
         time.sleep(0.005)
     assert [process.returncode for process in processes] == [0, 0]
-    assert len(parts) == 2  # each wrote a file of its own
+    # Each wrote a file of its own, or two: another may take it for a leftover before it is locked.
+    assert len(parts) >= 2
     assert names_in(home) == ["semeion.data"]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -491,6 +492,17 @@ def test_with_tolerance_zero_all_iterations_are_what_was_asked_for(method):
 # ---------------------------------------------------------------------- 13: containers
 
 
+MANY = {"tol": 0, "max_iter": 200}
+
+
+@cache
+def of_an_array(model):
+    """Whole numbers, which are the same in every type, and a fit to them."""
+    X = np.rint(10 * blobs(40, 3, 6, 0)[0])
+    X[X < 10] = 0
+    return X, fitted(MODELS[model], X, **MANY)
+
+
 @pytest.mark.parametrize(
     ("model", "container"),
     [
@@ -499,14 +511,11 @@ def test_with_tolerance_zero_all_iterations_are_what_was_asked_for(method):
     ],
 )
 def test_the_container_does_not_matter(model, container, tmp_path):
-    model = MODELS[model]
-    X = np.rint(10 * blobs(40, 3, 6, 0)[0])  # whole numbers, the same in every type
-    X[X < 10] = 0
+    X, b = of_an_array(model)
     other = contained(X, container, tmp_path)
     # The faster solver takes more steps for a product where products are dear, as sparse ones are:
     # the way is another, the end is the same.
-    options = {"tol": 0, "max_iter": 200}
-    a, b = fitted(model, other, **options), fitted(model, X, **options)
+    a = fitted(MODELS[model], other, **MANY)
     np.testing.assert_array_equal(a.labels_, b.labels_)
     np.testing.assert_allclose(a.G_, b.G_, rtol=0, atol=1e-4)
     after = other.toarray() if sparse.issparse(other) else np.asarray(other, dtype=float)

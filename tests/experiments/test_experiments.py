@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +37,7 @@ from klsnmf.experiments.selection import by_lam, by_radius, choose, difference, 
 from klsnmf.experiments.subsets import classes_of, identity, samples, width
 from klsnmf.experiments.work import run_cell
 
-from .small_table import KMEANS, SMALL
+from .small_table import KMEANS, SMALL, Here
 
 
 def without_times(rows: list[Row]) -> set[Row]:
@@ -139,15 +138,6 @@ def test_a_cell_has_a_row_for_each_lam_and_each_reading():
 # ---------------------------------------------------------------------- the runner
 
 
-class Here(Executor):
-    """Works in this process, where everything is imported already."""
-
-    def submit(self, function, /, *arguments, **options):
-        done = Future()
-        done.set_result(function(*arguments, **options))
-        return done
-
-
 @pytest.fixture
 def no_processes(monkeypatch) -> None:
     """For what does not depend on where cells are worked out."""
@@ -198,18 +188,22 @@ def test_a_run_of_some_columns_is_completed_by_the_next(whole, tmp_path, no_proc
 PROGRAM = """
 from pathlib import Path
 import sys
-from klsnmf.experiments.runner import run
-from tests.experiments.small_table import SMALL
+from klsnmf.experiments import runner
+from tests.experiments.small_table import SMALL, Here
 if __name__ == "__main__":
     processes = int(sys.argv[2])
-    run(SMALL, Path(sys.argv[1]), processes=processes, report=lambda p: print(p.done, flush=True))
+    if not processes:
+        runner._pool = lambda _: Here()
+    told = lambda progress: print(progress.done, flush=True)
+    runner.run(SMALL, Path(sys.argv[1]), processes=processes or 1, report=told)
 """
 
 
 def start(tmp_path: Path, folder: Path, processes: int) -> subprocess.Popen[str]:
+    """A run in a process of its own, which does all work itself if it has no others."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [sys.executable, str(program), str(folder), str(processes)],
         stdout=subprocess.PIPE,
@@ -221,7 +215,7 @@ def start(tmp_path: Path, folder: Path, processes: int) -> subprocess.Popen[str]
 def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_path, no_processes):
     folder = tmp_path / "killed"
     chance = random.Random()
-    for processes in (1, 2):
+    for processes in (0, 2):
         process = start(tmp_path, folder, processes)
         assert process.stdout is not None
         for _ in range(chance.randint(1, 3)):
@@ -230,15 +224,20 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_rows(whole, tmp_pat
         process.kill()
         process.wait()
         process.stdout.close()
-    run(SMALL, folder, processes=1)
+    store = store_of(SMALL, folder, None)
+    finished, left = store.rows(), len(store.missing(cells(SMALL, 10)))
+    told: list[object] = []
+    run(SMALL, folder, processes=1, report=told.append)
     rows = store_of(SMALL, folder, None).rows()
+    assert all(row in rows for row in finished), "it was made again, in another time"
+    assert len(told) == left < 16
     assert len(rows) == len(without_times(rows))
     assert without_times(rows) == without_times(store_of(SMALL, whole, None).rows())
 
 
 def test_two_runs_share_a_folder(whole, tmp_path):
     folder = tmp_path / "shared"
-    both = [start(tmp_path, folder, processes=1) for _ in range(2)]
+    both = [start(tmp_path, folder, processes=0) for _ in range(2)]
     for process in both:
         process.communicate()
         assert process.returncode == 0
@@ -532,15 +531,10 @@ def test_nothing_is_claimed_against_rivals_that_have_not_been_run(whole):
 # ---------------------------------------------------------------------- the command
 
 
-def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    program = [Path(sys.executable).with_name("klsnmf"), "reproduce", *map(str, arguments)]
-    return subprocess.run(program, capture_output=True, text=True, **options)
-
-
-def test_the_command_writes_tables_figures_and_claims(tmp_path):
-    some = ["--column", "KMeans", "--column", "KLS-NMF", "-N", 2, "--processes", 1]
-    done = command("--quick", "--out", tmp_path, *some)
-    assert done.returncode == 0, done.stderr
+def test_the_command_writes_tables_figures_and_claims(tmp_path, no_processes):
+    some = ["--column", "KMeans", "--column", "KLS-NMF", "-N", "2", "--processes", "1"]
+    done = CliRunner().invoke(klsnmf, ["reproduce", "--quick", "--out", str(tmp_path), *some])
+    assert done.exit_code == 0, done.stderr
     assert re.search(r"\d+ s\n$", done.stderr)
     for name in ("tables/quick.md", "tables/quick.csv", "tables/quick.tex", "claims.md"):
         assert (tmp_path / name).stat().st_size > 100
@@ -555,7 +549,13 @@ def test_the_command_writes_tables_figures_and_claims(tmp_path):
 
 
 def test_a_missing_set_is_named_with_what_to_do(tmp_path):
-    done = command("jaffe", "--out", tmp_path / "out", "--data-home", tmp_path)
+    program = [Path(sys.executable).with_name("klsnmf"), "reproduce", "jaffe"]
+    done = subprocess.run(
+        [*program, "--out", tmp_path / "out", "--data-home", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "jaffe is not in" in done.stderr
     assert "Traceback" not in done.stderr

@@ -81,6 +81,10 @@ def fit(X, kind=KLSNMF, **params):
     return kind(**options).fit(X)
 
 
+#: Starts that need no eigenvectors of K, which take hundreds of messages.
+EASY = {"kernel": "rbf", "init": "kmeans", "solver": "soft"}
+
+
 def kill_one(client):
     """SIGKILL for a worker: it cannot say goodbye."""
     pids = client.run(os.getpid)
@@ -190,11 +194,11 @@ def test_all_workers_get_blocks(client, given, monkeypatch):
 @pytest.mark.parametrize(
     "params",
     [
-        {"kind": LSNMF},
+        {"kind": LSNMF, "init": "kmeans", "solver": "soft"},
         {"kernel": "cosine", "row_norm": None},
         {"kernel": "rbf", "n_neighbors": 8, "diffusion": 2},
         {"kernel": "rbf", "diffusion": 2},
-        {"kernel": "rbf", "radius": 500.0, "row_norm": None},
+        {**EASY, "radius": 500.0, "row_norm": None},
     ],
     ids=["LSNMF", "cosine", "sparse", "diffused", "wide"],
 )
@@ -220,9 +224,10 @@ def test_a_file_too_large_for_memory_stays_on_the_disk(client, X, tmp_path, monk
     np.testing.assert_array_equal(fit(tmp_path / "x.npy", engine=client).labels_, fit(X).labels_)
 
 
-def test_the_client_made_last_serves_dask_arrays(client, X):
-    found = fit(da.from_array(X, chunks=(90, 64)), kernel="rbf")
-    np.testing.assert_array_equal(found.labels_, fit(X, kernel="rbf").labels_)
+def test_the_client_made_last_serves_dask_arrays_and_verbose_says_where(client, X, capsys):
+    found = fit(da.from_array(X, chunks=(90, 64)), **EASY, verbose=1)
+    assert "in blocks of rows on the workers" in capsys.readouterr().out
+    np.testing.assert_array_equal(found.labels_, fit(X, **EASY).labels_)
 
 
 def test_the_number_of_clusters(client, X):
@@ -239,20 +244,15 @@ def test_workers_place_new_samples_side_by_side(client, X):
     np.testing.assert_array_equal(labels, model.predict(X))
 
 
-def test_verbose_says_where(client, X, capsys):
-    fit(X, kernel="rbf", engine=client, verbose=1)
-    assert "in blocks of rows on the workers" in capsys.readouterr().out
-
-
 def test_a_killed_worker_changes_nothing(doomed, given):
-    undisturbed = fit(given, kernel="rbf", engine=doomed)
+    undisturbed = fit(given, **EASY, engine=doomed)
     killed = []
 
     def kill(progress):
         if not killed and progress.iteration == 2:
             killed.append(kill_one(doomed))
 
-    disturbed = fit(given, kernel="rbf", engine=doomed, callback=kill)
+    disturbed = fit(given, **EASY, engine=doomed, callback=kill)
     assert killed
     np.testing.assert_array_equal(disturbed.labels_, undisturbed.labels_)
     assert disturbed.objective_ == undisturbed.objective_
@@ -269,8 +269,8 @@ def test_the_only_worker_dies_and_comes_back(X):
                 killed.append(kill_one(client))
                 cluster.scale(2)  # should the first not be started again, the second comes
 
-        undisturbed = fit(X, kernel="rbf", engine=client)
-        disturbed = fit(X, kernel="rbf", engine=client, callback=kill)
+        undisturbed = fit(X, **EASY, engine=client)
+        disturbed = fit(X, **EASY, engine=client, callback=kill)
     assert killed
     assert disturbed.objective_ == undisturbed.objective_
     np.testing.assert_array_equal(disturbed.W_, undisturbed.W_)
@@ -318,8 +318,8 @@ def test_clones_share_the_client_and_files_do_not_hold_it(client, X, tmp_path):
 
 def test_what_only_workers_know_is_in_no_file(client, X, tmp_path, monkeypatch):
     monkeypatch.setattr("klsnmf.grams.diffused._MOST_SQUARED", 100)
-    model_file.save(fit(X, kernel="rbf", diffusion=4, engine=client), tmp_path / "four.npz")
-    model = fit(X, kernel="rbf", diffusion=2, engine=client)
+    model_file.save(fit(X, **EASY, diffusion=4, engine=client), tmp_path / "four.npz")
+    model = fit(X, **EASY, diffusion=2, engine=client)
     with pytest.raises(TypeError, match=r"asks the workers at each step.*set diffusion=0"):
         pickle.dumps(model)
     with pytest.raises(model_file.ModelError, match=r"asked at each step, by workers.*diffusion=0"):
@@ -576,7 +576,7 @@ def test_no_second_matrix_where_workers_have_no_room(client, monkeypatch):
 
 def test_a_wide_kernel_in_double_precision_needs_room_too(client, monkeypatch):
     X = np.random.default_rng(0).random((50, 3)).astype(np.float32)
-    model = KLSNMF(3, kernel="rbf", radius=100.0, engine=client, random_state=0, max_iter=5)
+    model = KLSNMF(3, **EASY, radius=100.0, engine=client, random_state=0, max_iter=5)
     monkeypatch.setattr(Workers, "memory", lambda self: 50**2 * 12)  # 8 would be half of it
     with pytest.raises(MemoryError, match=r"kernel matrix of 50 samples would take 20 kB"):
         model.fit(X)

@@ -46,12 +46,18 @@ def halves(F, own, p, steps, directions):
     """A cluster in two: what both explain after exact steps, and who is in the second.
 
     F has a row for each sample, ``own`` what each has with itself beside; p is the direction beside
-    which the widest one is looked for.
+    which the widest one is looked for, from the furthest sample. Where several are as far, rounding
+    decides between them: there is an answer for each.
     """
     p = p / np.linalg.norm(p)
     beside = F - np.outer(F @ p, p)
-    lengths = [row @ row for row in beside]
-    place = beside @ beside[int(np.argmax(lengths))]
+    lengths = np.array([row @ row for row in beside])
+    furthest = np.flatnonzero(lengths >= lengths.max() * (1 - 1e-9))
+    return [_halves(F, own, beside, beside[first], steps, directions) for first in furthest]
+
+
+def _halves(F, own, beside, direction, steps, directions):
+    place = beside @ direction
     for _ in range(directions):
         place = beside @ (beside.T @ place)
         place = place / np.linalg.norm(place)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from klsnmf import DETAILS, KLSNMF, LSNMF, METHODS, WNMF
 from klsnmf.estimators.strengths import strengths
-from klsnmf.report import Run, page, scatter, write
+from klsnmf.report import Run, page, scatter, shell, write
 
 from ..helpers import blobs
 from ..report_runs import HOSTILE, hostile_run, run_of
@@ -305,6 +305,7 @@ def test_a_report_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
 
 def test_without_jinja2_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(shell, "_environment", shell._environment.__wrapped__)
     X, _ = blobs(20, 2, 3, seed=0)
     with pytest.raises(ImportError, match=r"pip install 'klsnmf\[report\]'"):
         write(run_of(KMeans(2, n_init=1).fit(X), X), tmp_path / "report.html")

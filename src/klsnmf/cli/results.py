@@ -134,20 +134,41 @@ def _exchanged(aside: Path, folder: Path) -> bool:
 
 
 def _move(aside: Path, folder: Path) -> None:
-    """Move file by file, if the folder must stay. The summary says so until all are there."""
-    made = {file.name for file in aside.iterdir()}
-    ours = earlier(folder) is not None
+    """Move file by file, if the folder must stay. The summary says so until all are there.
+
+    If a file cannot be moved, the earlier results are put back.
+    """
     for name in (*_RESULTS, SUMMARY):
         if (folder / name).exists() and not (folder / name).is_file():
             raise OSError(errno.EEXIST, f"{name} exists and is not a file")
+    new = [name for name in _RESULTS if (aside / name).exists()]
+    gone = new if earlier(folder) is None else _RESULTS
+    before = aside / "before"
+    moves = [(folder / name, before / name) for name in gone if (folder / name).exists()]
+    moves += [(aside / name, folder / name) for name in (*new, SUMMARY)]
+    before.mkdir()
+    if (folder / SUMMARY).exists():
+        shutil.copy2(folder / SUMMARY, before)
     _write_summary(folder, {"made_by": MADE_BY, "unfinished": True})
+    done = []
     try:
-        for name in _RESULTS:
-            if name in made:
-                (aside / name).replace(folder / name)
-            elif ours:
-                (folder / name).unlink(missing_ok=True)
-        (aside / SUMMARY).replace(folder / SUMMARY)
+        for source, target in moves:
+            source.replace(target)
+            done.append((target, source))
+    except OSError:
+        _put_back(done, folder, before)
+        raise
+
+
+def _put_back(done: Sequence[tuple[Path, Path]], folder: Path, before: Path) -> None:
+    """Undo moves, the last one first, and then put the earlier summary in its place."""
+    try:
+        for target, source in reversed(done):
+            target.replace(source)
+        if (before / SUMMARY).exists():
+            (before / SUMMARY).replace(folder / SUMMARY)
+        else:
+            (folder / SUMMARY).unlink()
     except OSError as error:
         raise OutputError(
             f"Run the same command again: only some of the new results are in {folder} "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +27,22 @@ def fill(
 
     The scripts share one scope that is not visible from outside.
     """
+    style = "".join(_read(name) for name in styles) + more_style
+    script = '(() => {\n"use strict";\n' + "".join(_read(name) for name in scripts) + "})();\n"
+    policy = (
+        "default-src 'none'; img-src data:; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = _environment(tuple(filters)).get_template(template).render(
+        context, style=style, script=script, policy=policy
+    )
+    return page.encode("utf-8")
+
+
+@cache
+def _environment(filters: tuple[Callable[..., Any], ...]) -> Any:
+    """What compiles templates, once for all pages: that takes longer than to fill them."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as error:
@@ -40,17 +57,7 @@ def fill(
         lstrip_blocks=True,
     )
     environment.filters |= {each.__name__: each for each in filters}
-    style = "".join(_read(name) for name in styles) + more_style
-    script = '(() => {\n"use strict";\n' + "".join(_read(name) for name in scripts) + "})();\n"
-    policy = (
-        "default-src 'none'; img-src data:; "
-        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    page = environment.get_template(template).render(
-        context, style=style, script=script, policy=policy
-    )
-    return page.encode("utf-8")
+    return environment
 
 
 def _read(name: str) -> str:
