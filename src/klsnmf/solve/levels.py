@@ -103,7 +103,7 @@ class Counted:
     rng: np.random.RandomState
     graph: NeighborGraph | None = None
     graphs: NeighborGraphs | None = None  # of which it is one
-    seen: tuple[Counted, ...] = ()  # what each graph that was looked at says
+    seen: tuple[Counted, ...] = ()  # what each graph says that counts
 
     def profile(self, labels: Labels, X: Matrix | None = None) -> Profile:
         """The levels; that of the chosen number has these labels.
@@ -209,24 +209,21 @@ def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
     fewer neighbours is the second one. Clusters that are separate pieces are left alone then, and
     need no second graph at all if their number is clear.
     """
-    seen: list[Counted] = []
 
     def on(q: int, most: int = MOST_AT_FIRST) -> Counted:
         graph = graphs.graph(q)
         found = count(graph.K, q, rng, graphs.numbers.dimension or PLANE, most)
-        seen.append(replace(found, graph=graph, graphs=graphs))
-        return seen[-1]
+        return replace(found, graph=graph, graphs=graphs)
 
-    numbers, answer = graphs.numbers, on(graphs.numbers.usual)
-    clear = answer.separate and answer.evidence.clear
-    if answer.evidence.chosen > 1 and numbers.fewer and not clear:
-        best, most = answer.evidence.score.max(), max(_EACH, 2 * answer.evidence.chosen)
-        wide = on(numbers.more[0], most) if numbers.more else None
-        if wide is not None and wide.evidence.score.max(initial=0) >= _HOLDS * best:
-            answer = together(answer, wide)
-        elif not answer.separate:
-            answer = together(answer, on(numbers.fewer[0]))
-    return replace(answer, seen=tuple(seen))
+    numbers, usual = graphs.numbers, on(graphs.numbers.usual)
+    seen, alone = usual.evidence, replace(usual, seen=(usual,))
+    if seen.chosen == 1 or not numbers.fewer or (usual.separate and seen.clear):
+        return alone
+    for q in numbers.more:
+        wide = on(q, max(_EACH, 2 * seen.chosen))
+        if wide.evidence.score.max(initial=0) >= _HOLDS * seen.score.max():
+            return together(usual, wide)
+    return alone if usual.separate else together(usual, on(numbers.fewer[0]))
 
 
 def together(usual: Counted, other: Counted) -> Counted:
@@ -253,7 +250,7 @@ def together(usual: Counted, other: Counted) -> Counted:
     evidence = Evidence(
         numbers[known], **parts, score=score[known], eigenvalues=eigenvalues, chosen=chosen
     )
-    return replace(best, evidence=evidence)
+    return replace(best, evidence=evidence, seen=(usual, other))
 
 
 def count(
