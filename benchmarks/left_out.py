@@ -22,6 +22,7 @@ from klsnmf import KLSNMF
 from klsnmf.core.tables import head, line
 from klsnmf.core.words import wrapped
 from klsnmf.kernels import count as rule
+from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.solve.levels import (
     MOST_AT_FIRST,
     clusters_along,
@@ -76,23 +77,25 @@ def looked_at(X: Any, answers: list[Any]) -> list[list[Any]]:
     estimator = KLSNMF("auto", random_state=0)
     samples = estimator._samples(estimator._setup(), X)
     graphs = samples.settings.graphs(samples.scaled, 2)
-    counted = count_on(graphs, check_random_state(0))
-    slow, q = counted.slow, counted.graph.q
-    time, some = persistence_of(slow.values, slow.n), np.random.RandomState(0).permutation(slow.n)
+    dimension = graphs.numbers.dimension or rule.PLANE
     rows = []
-    for k in worth_a_look(time):
-        labels = clusters_along(slow, k, some[:1500])
-        sizes = np.bincount(labels, minlength=k)
-        seen = (
-            slow.values[k],
-            time[k - 1],
-            explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
-            rule.evenness_of(sizes),
-            max(scores(y, labels)[0] for y in answers),
-        )
-        found = int((sizes > min(10, max(3, slow.n // (2 * k)))).sum())
-        told = [q, f"{graphs.numbers.dimension or rule.PLANE:.2f}", k, found]
-        rows.append([*told, *(f"{value:.6g}" for value in seen)])
+    for one in count_on(graphs, check_random_state(0)).seen:
+        slow, told = one.slow, [one.neighbors, f"{dimension:.2f}"]
+        time = persistence_of(slow.values, slow.n)
+        some = np.random.RandomState(0).permutation(slow.n)
+        beyond = (k for k in worth_a_look(time) if k > MOST_AT_FIRST)
+        for k in (*range(2, min(MOST_AT_FIRST, len(time)) + 1), *beyond):
+            labels = clusters_along(slow, k, some[:1500])
+            sizes = np.bincount(labels, minlength=k)
+            seen = (
+                slow.values[k],
+                time[k - 1],
+                explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
+                rule.evenness_of(sizes),
+                max(scores(y, labels)[0] for y in answers),
+            )
+            found = int((sizes > how_many_neighbors(slow.n, k)).sum())
+            rows.append([*told, k, found, *(f"{value:.6g}" for value in seen)])
     return rows
 
 
@@ -101,9 +104,31 @@ def agreement(
 ) -> float:
     """The adjusted Rand index at the number that a rule with these constants takes.
 
-    That is the finest number whose score comes near the best, or the smallest.
+    That is the finest number whose score comes near the best, or the smallest. If there are two
+    graphs, a score is the mean of both, unless the second has no room for the neighbours.
     """
-    clarity_power, number_power, near, few = constants
+    n, graphs = int(rows[0]["n"]), [int(q) for q in dict.fromkeys(row["q"] for row in rows)]
+    found = [scored([row for row in rows if int(row["q"]) == q], constants) for q in graphs]
+    score, best = {}, {}
+    for k in sorted(set().union(*found)):
+        each = [
+            of.get(k, (0.0, 0.0))
+            for q, of in zip(graphs, found, strict=True)
+            if q <= max(graphs[0], n // (2 * k))
+        ]
+        score[k], best[k] = np.mean([value for value, _ in each]), max(each)[1]
+    most = max(score.values(), default=0.0)
+    if most < rule.LEAST:
+        return 0.0
+    near = [k for k, value in score.items() if value >= constants[2] * most]
+    return best[near[0 if smallest else -1]]
+
+
+def scored(
+    rows: list[dict[str, str]], constants: tuple[float, ...]
+) -> dict[int, tuple[float, float]]:
+    """For each number of clusters that a graph shows, its score and its adjusted Rand index."""
+    clarity_power, number_power, _, few = constants
     names = ("k", "found", "value", "persistence", "explained", "evenness", "ari")
     k, found, value, time, explained, evenness, ari = (
         np.array([float(row[name]) for row in rows]) for name in names
@@ -114,11 +139,12 @@ def agreement(
     chance = rule.by_chance(values, k, int(n), int(q), dimension, few)
     clear = rule.clarity(explained, chance)
     score = np.sqrt(time / (1 + time)) * clear**clarity_power * (k - 1) ** number_power * evenness
-    real = (found >= 2) & ((k <= MOST_AT_FIRST) | (clear > 0.5))
-    score = np.where(real, score, 0)
-    if score.max() < rule.LEAST:
-        return 0.0
-    return float(ari[score >= near * score.max()][0 if smallest else -1])
+    real = (k <= MOST_AT_FIRST) | (clear > 0.5)
+    each: dict[int, tuple[float, float]] = {}
+    for number, one in zip(found, zip(np.where(real, score, 0.0), ari, strict=True), strict=True):
+        if number >= 2:
+            each[int(number)] = max(each.get(int(number), (0.0, 0.0)), one)
+    return each
 
 
 def tables() -> None:

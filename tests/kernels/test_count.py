@@ -67,10 +67,12 @@ def test_when_an_answer_is_clear(score, clear):
     assert ("But look at" in verdict or "not clear" in verdict) != clear
 
 
-def test_of_pieces_that_are_never_left_a_number_is_clear():
-    found = evidence([0.5, 1.0, 0.6])
-    assert not found.clear
-    assert replace(found, persistence=np.array([0.2, 8.0, 0.2])).clear
+def test_clusters_that_are_kept_for_long_are_clear_unless_another_number_is_near():
+    low = evidence([0.2, 0.5, 0.1])
+    assert not low.clear
+    assert replace(low, persistence=np.array([0.2, 8.0, 0.2])).clear
+    rival = evidence([0.2, 1.0, 0.6])
+    assert not replace(rival, persistence=np.array([0.2, 8.0, 0.2])).clear
 
 
 def test_what_is_told_where_nothing_stands_out():

@@ -57,11 +57,11 @@ NEAR = 0.7
 #: clusters, normal and uniform in 2, 10 and 50 dimensions, all stay below half of it.
 LEAST = 0.03
 
-#: An answer is clear if its score is at least this, and no other number has more than this share of
-#: it, where all of the time counts, √p in the place of √(p / (1 + p)). That all samples are one
-#: piece is clear where no number has a twentieth of the least score.
+#: An answer is clear if its score is at least this, where all of the time counts, √p in the place
+#: of √(p / (1 + p)), and no other number has more than this share of its score. That all samples
+#: are one piece is clear where no number has a twentieth of the least score.
 CLEAR = 0.8
-RIVAL = 0.4
+RIVAL = 0.5
 _NOTHING = LEAST / 20
 
 #: Of two numbers of clusters within this ratio only the better is a level.
@@ -126,10 +126,9 @@ class Evidence:
         """Whether the number is clear, so that it can be trusted."""
         if self.chosen == 1:
             return not (self.score > _NOTHING).any()
-        in_all = self.score * np.sqrt(1 + self.persistence)
-        own = self.candidates == self.chosen
-        best, rival = in_all[own].max(initial=0.0), in_all[~own].max(initial=0.0)
-        return bool(best >= CLEAR and rival <= RIVAL * best)
+        own, time = self.of(self.chosen, "score"), self.of(self.chosen, "persistence")
+        rival = self.score[self.candidates != self.chosen].max(initial=0.0)
+        return bool(own * np.sqrt(1 + time) >= CLEAR and rival <= RIVAL * own)
 
     @property
     def verdict(self) -> str:

@@ -170,12 +170,13 @@ class NeighborGraphs:
     fit: Callable[[int], tuple[Gram, FittedKernel]]  # the kernel that keeps so many
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
-    known: tuple[NeighborGraph, Walk] | None = None  # one that was made, for as many clusters
+    known: tuple[tuple[NeighborGraph, Walk], ...] = ()  # those that were made already
 
     @stage("graphs")
     def graph(self, q: int) -> NeighborGraph:
-        if self.known is not None and self.known[0].q == q:
-            return self.known[0]
+        for graph, _ in self.known:
+            if graph.q == q:
+                return graph
         K, fitted = self.fit(q)
         return NeighborGraph(q, *_linked(K, fitted), fitted.X)
 
@@ -183,10 +184,9 @@ class NeighborGraphs:
     def walk(self, graph: NeighborGraph) -> Walk:
         """The walk on a graph; where pieces are more than clusters, those that are near are one."""
         # The eigenvectors for more clusters serve fewer too.
-        if self.known is not None and self.known[0] is graph and self.k <= self.known[1].k:
-            walk = Walk(self.known[1].spectrum, self.k)
-        else:
-            walk = walk_on(graph.K, self.k)
+        made = (walk for one, walk in self.known if one is graph and self.k <= walk.k)
+        known = next(made, None)
+        walk = walk_on(graph.K, self.k) if known is None else Walk(known.spectrum, self.k)
         if graph.pieces <= self.k:
             return walk
         return walk.joined(graph.piece, joined(graph.X, graph.piece, self.k))

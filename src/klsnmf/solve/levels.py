@@ -48,10 +48,11 @@ _SMALLEST = 4
 #: for a high score.
 _HALF = 0.5
 
-#: Beyond those the most persistent of so many numbers is looked at.
+#: Beyond so many clusters the most persistent of every few numbers is looked at.
+_EACH = 20
 _EVERY = 4
 
-#: More candidates are looked at where the last explain so much more than those half-way.
+#: More candidates are looked at where the last are so much clearer than those half-way.
 _RISE = 0.05
 
 #: Clusters whose directions are lost more slowly than this are separate pieces.
@@ -62,6 +63,10 @@ _ASKED = 1500
 
 #: Stability: samples of a part at most.
 _PART = 1000
+
+#: Clusters hold in a graph of more neighbours if the best score there is this share of the usual
+#: one; 0.6 to 0.9 do alike.
+_HOLDS = 0.75
 
 #: Pieces are joined to a level where those that are joined next are this much farther apart.
 _FARTHER = 2.0
@@ -98,6 +103,7 @@ class Counted:
     rng: np.random.RandomState
     graph: NeighborGraph | None = None
     graphs: NeighborGraphs | None = None  # of which it is one
+    seen: tuple[Counted, ...] = ()  # what each graph says that counts
 
     def profile(self, labels: Labels, X: Matrix | None = None) -> Profile:
         """The levels; that of the chosen number has these labels.
@@ -119,14 +125,20 @@ class Counted:
         """Whether the clusters are separate pieces."""
         return bool(1 - self.slow.values[self.evidence.chosen - 1] < _SEPARATE)
 
+    @property
+    def neighbors(self) -> int:
+        return 0 if self.graph is None else self.graph.q
+
     def graphs_for(self, k: int) -> NeighborGraphs | None:
         """The same graphs to choose from for k clusters, where their number is theirs to choose."""
         graphs = self.graphs
         if graphs is None or graphs.there is not None or k < 2 or not graphs.numbers.by_rule:
             return None
-        known = None
-        if self.graph is not None and self.slow.spectrum is not None:
-            known = self.graph, Walk(self.slow.spectrum, len(self.slow.values) // ENOUGH)
+        known = tuple(
+            (one.graph, Walk(one.slow.spectrum, len(one.slow.values) // ENOUGH))
+            for one in self.seen
+            if one.graph is not None and one.slow.spectrum is not None
+        )
         return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.X, k), known=known)
 
     def _level(self, k: int, labels: Labels | None) -> Level:
@@ -150,8 +162,7 @@ class Counted:
 
     def _answer(self, walk: Walk, begin: Labels, even: bool) -> Answer:
         labels = settled(walk.features(even=even), begin, walk.k).labels
-        q = 0 if self.graph is None else self.graph.q
-        return Answer(labels, walk.k, q, even, walk.lost(labels))
+        return Answer(labels, walk.k, self.neighbors, even, walk.lost(labels))
 
 
 def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), (n,)
@@ -189,52 +200,90 @@ def numbered(labels: Labels) -> Labels:
 
 
 def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
-    """The evidence in the usual graph, or in one of fewer neighbours.
+    """The evidence in the usual graph, and in a second one where clusters can be thin.
 
-    Where clusters are thin, neighbours are of other clusters before there are as many as usual. So
-    fewer are looked at too; if they show more clusters, and more clearly, these are taken. Clusters
-    that are separate pieces already are left alone: with few neighbours a curve of samples breaks
-    where a gap happens to be.
+    Samples along a curve have gaps by chance, and with few neighbours a curve breaks there. With
+    more neighbours such gaps close, and the borders of clusters stay. So both graphs count if
+    clusters are nearly as clear in a graph of more neighbours, which shows no finer ones. If they
+    are not, neighbours are of other clusters before there are as many as usual, and a graph of
+    fewer neighbours is the second one. Clusters that are separate pieces are left alone then, and
+    need no second graph at all if their number is clear.
     """
 
-    def on(q: int) -> Counted:
+    def on(q: int, most: int = MOST_AT_FIRST) -> Counted:
         graph = graphs.graph(q)
-        found = count(graph.K, q, rng, graphs.numbers.dimension or PLANE)
+        found = count(graph.K, q, rng, graphs.numbers.dimension or PLANE, most)
         return replace(found, graph=graph, graphs=graphs)
 
-    usual = on(graphs.numbers.usual)
-    if usual.evidence.chosen == 1 or usual.separate or not graphs.numbers.fewer:
-        return usual
-    thin = on(graphs.numbers.fewer[0])
-    more = thin.evidence.chosen > usual.evidence.chosen
-    return thin if more and thin.evidence.score.max() > usual.evidence.score.max() else usual
+    numbers, usual = graphs.numbers, on(graphs.numbers.usual)
+    seen, alone = usual.evidence, replace(usual, seen=(usual,))
+    if seen.chosen == 1 or not numbers.fewer or (usual.separate and seen.clear):
+        return alone
+    for q in numbers.more:
+        wide = on(q, max(_EACH, 2 * seen.chosen))
+        if wide.evidence.score.max(initial=0) >= _HOLDS * seen.score.max():
+            return together(usual, wide)
+    return alone if usual.separate else together(usual, on(numbers.fewer[0]))
 
 
-def count(K: Gram, q: int, rng: np.random.RandomState, dimension: float = PLANE) -> Counted:
+def together(usual: Counted, other: Counted) -> Counted:
+    """The evidence of two graphs: scores are means, all else is from the graph that is clearer.
+
+    A graph of more neighbours than half a cluster of average size says nothing of the clusters.
+    """
+
+    def clearer(k: int) -> Counted:
+        return max(usual, other, key=lambda one: one.evidence.of(k, "score"))
+
+    numbers = np.union1d(usual.evidence.candidates, other.evidence.candidates)
+    own, others = ([one.evidence.of(k, "score") for k in numbers] for one in (usual, other))
+    has_room = other.neighbors <= np.maximum(usual.neighbors, usual.slow.n // (2 * numbers))
+    score = np.where(has_room, np.add(own, others) / 2, own)
+    chosen = chosen_of(numbers, score)
+    best = clearer(chosen)
+    known = numbers < len(best.slow.values)
+    parts = {
+        name: np.array([clearer(k).evidence.of(k, name) for k in numbers[known]])
+        for name in ("persistence", "explained", "by_chance")
+    }
+    eigenvalues = best.evidence.eigenvalues
+    evidence = Evidence(
+        numbers[known], **parts, score=score[known], eigenvalues=eigenvalues, chosen=chosen
+    )
+    return replace(best, evidence=evidence, seen=(usual, other))
+
+
+def count(
+    K: Gram,
+    q: int,
+    rng: np.random.RandomState,
+    dimension: float = PLANE,
+    most: int = MOST_AT_FIRST,
+) -> Counted:
     """The evidence in a graph of q neighbours, which lie in so many dimensions.
 
-    Or in another kernel matrix.
+    Or in another kernel matrix. At first there are so many candidates at most.
     """
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
+    most = min(most, MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
     known: dict[int, Look] = {}
     while True:
         slow = slow_directions(K, min(most + 1, n), rng)
         found = evidence_of(slow, q, rng, known, dimension)
         pieces = 1 - slow.values[-1] < _SEPARATE
-        beyond = pieces or 1.5 * found.chosen >= most or _still_rising(found.explained)
+        beyond = pieces or 1.5 * found.chosen >= most or _still_rising(found.clarity)
         if not beyond or most >= min(limit, _MOST):
             return Counted(found, slow, rng)
         most = min(2 * most, limit, _MOST)
 
 
-def _still_rising(explained: Array) -> bool:
-    """Whether more clusters explain ever more of their directions: there are more pieces."""
-    half, few = len(explained) // 2, max(1, len(explained) // 8)
+def _still_rising(clarity: Array) -> bool:
+    """Whether clusters become clearer the more there are: there may be more still."""
+    half, few = len(clarity) // 2, max(1, len(clarity) // 8)
     if half < few:
         return False
-    return bool(explained[-few:].mean() > explained[half - few : half].mean() + _RISE)
+    return bool(clarity[-few:].mean() > clarity[half - few : half].mean() + _RISE)
 
 
 def slow_directions(K: Gram, m: int, rng: np.random.RandomState) -> Directions:
@@ -297,8 +346,8 @@ def persistence_of(values: Array, n: int) -> Array:  # (m,) -> (m - 1,)
 
 def worth_a_look(persistence: Array) -> list[int]:
     """Numbers from 2 up; of many clusters only the most persistent of every few numbers."""
-    numbers = list(range(2, min(MOST_AT_FIRST, len(persistence)) + 1))
-    for begin in range(MOST_AT_FIRST, len(persistence), _EVERY):
+    numbers = list(range(2, min(_EACH, len(persistence)) + 1))
+    for begin in range(_EACH, len(persistence), _EVERY):
         numbers.append(begin + 1 + int(persistence[begin : begin + _EVERY].argmax()))
     return numbers
 
