@@ -303,8 +303,9 @@ class _Search:
 
     def align(self, multiply: Callable[[Array], Array]) -> None:
         """The best eigenvectors that the orthogonal columns span, and how good they are."""
-        V = self.Q
-        product = multiply(np.ascontiguousarray(V))
+        V, product = self.Q, np.empty_like(self.Q)
+        for some in slices(V.shape[1], self.b):  # a copy of all columns would take as much as V
+            product[:, some] = multiply(np.ascontiguousarray(V[:, some]))
         self.products += 1
         with threads_for(0):
             # In single precision its own rounding would be most of the residual.

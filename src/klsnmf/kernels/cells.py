@@ -120,7 +120,7 @@ class Cells:
                 if not own.size:
                     continue
                 among = self.around(c)
-                rough = Rough(self.X[among])
+                rough = Rough(self.X[among], briefly=True)
                 for some in slices(len(own), block_of(len(among))):
                     rows = own[some]
                     found[rows], d2[rows] = rough.others(self.X[rows], rows, self.m, among)
