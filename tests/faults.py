@@ -585,9 +585,33 @@ FAULTS = [
     ),
     Fault(
         "approximate neighbours: one cell is searched",
-        'enough = int(np.quantile(places, _SHARE, method="inverted_cdf")) + 1',
+        "enough = int(max(least, min(better, room)))",
         "enough = 1",
         "test_nearly_all_neighbours_are_found_and_the_share_is_told",
+    ),
+    Fault(
+        "approximate neighbours: no more are found where there is room",
+        "enough = int(max(least, min(better, room)))",
+        "enough = int(least)",
+        "test_where_there_is_room_more_neighbours_are_found",
+    ),
+    Fault(
+        "approximate neighbours: cells are in any order",
+        "[half[bisected(centres[half])] for half in halves]",
+        "[half for half in halves]",
+        "test_cells_that_are_near_come_one_after_the_other",
+    ),
+    Fault(
+        "links: weighed in another order, and left there",
+        "SparseGram(weighed[back][:, back], K.near)",
+        "SparseGram(weighed, K.near)",
+        "test_an_order_of_the_samples_changes_no_weight",
+    ),
+    Fault(
+        "eigenvectors: the filter takes rows of another iterate",
+        "before[rows] *= -scale * following",
+        "before[rows] *= -scale",
+        "test_the_filter_is_a_chebyshev_polynomial",
     ),
     Fault(
         "all pairs: close samples keep their rounding",

@@ -7,7 +7,15 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
-from klsnmf.core.eigenvectors import _orthogonal, leading, lowest, subspace_iteration
+from klsnmf.core import eigenvectors
+from klsnmf.core.eigenvectors import (
+    ByRows,
+    _filtered,
+    _orthogonal,
+    leading,
+    lowest,
+    subspace_iteration,
+)
 
 SEEDS = range(3)
 
@@ -52,6 +60,21 @@ def steps_between(K):
     S = sparse.csr_array(K.multiply(1 / np.sqrt(np.outer(degrees, degrees))))
     S.degrees = degrees
     return S
+
+
+@pytest.mark.parametrize("together", [1, 7, 4096])
+@pytest.mark.parametrize("degree", [1, 2, 5, 12])
+def test_the_filter_is_a_chebyshev_polynomial(monkeypatch, degree, together):
+    """Whether a product is made at once or some rows after the others."""
+    monkeypatch.setattr(eigenvectors, "_TOGETHER", together)
+    rng, low, edge = np.random.default_rng(degree), -0.3, 0.8
+    S = steps_between(kneighbors_graph(rng.normal(size=(60, 3)), 5))
+    Q = rng.normal(size=(60, 4))
+    values, vectors = np.linalg.eigh(S.toarray())
+    polynomial = np.polynomial.Chebyshev.basis(degree, domain=[low, edge])
+    expected = vectors * (polynomial(values) / polynomial(1.0)) @ vectors.T @ Q
+    for multiply in (S.__matmul__, ByRows(S)):
+        assert_allclose(_filtered(multiply, Q.copy(), low, edge, degree), expected, atol=1e-10)
 
 
 def ring_and_a_piece(n, dtype):

@@ -44,6 +44,21 @@ def test_some_rows_at_a_time(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_an_order_of_the_samples_changes_no_weight(seed):
+    """It is for speed alone: the weights, and later the eigenvectors, are those without it."""
+    K = random_links(seed).astype(np.float32)
+    near = np.random.default_rng(seed).permutation(len(K))
+    plain, _ = weigh_links(SparseGram(sparse.csr_array(K)))
+    gram, links = weigh_links(SparseGram(sparse.csr_array(K), near))
+    np.testing.assert_array_equal(gram.K.toarray(), plain.K.toarray())
+    np.testing.assert_array_equal(links.N.toarray(), K > 0)
+    other, order, back = gram.reordered()
+    np.testing.assert_array_equal(order, near)
+    np.testing.assert_array_equal(other.K.toarray(), plain.K.toarray()[near][:, near])
+    np.testing.assert_array_equal(other.K.toarray()[back][:, back], plain.K.toarray())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_new_samples(seed):
     """Rows of samples that are new, and of those of the fit, which get theirs again."""
     K = random_links(seed)

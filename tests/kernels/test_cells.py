@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF
 from klsnmf.kernels import cells
-from klsnmf.kernels.cells import Cells
+from klsnmf.kernels.cells import Cells, bisected
 from klsnmf.kernels.neighbors import nearest
 
 from ..naive import searching as naive
@@ -51,6 +51,35 @@ def test_with_all_cells_all_neighbours_are_found(monkeypatch):
     X = groups(0, 200)
     _, d2 = Cells(X, 7).nearest_others()
     np.testing.assert_allclose(d2, naive.nearest_others(X, 7), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_there_is_room_more_neighbours_are_found(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(900, 20))  # a single cluster: neighbours are in many cells
+    few, more, all_of_them = (Cells(X, 9, compared=room) for room in (0, 800, 900))
+    assert few.searched < more.searched <= all_of_them.searched
+    assert 0.97 <= few.share < more.share <= all_of_them.share
+    assert all_of_them.share >= 0.99
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_that_are_near_come_one_after_the_other(seed):
+    rng = np.random.default_rng(seed)
+    places = rng.permutation(64)
+    order = bisected(places[:, None] * rng.normal(size=(1, 5)))
+    for part in (32, 16, 8, 4):  # halves, and halves of halves, without a gap
+        assert (np.ptp(places[order].reshape(-1, part), axis=1) == part - 1).all()
+    assert set(bisected(np.ones((7, 3)))) == set(range(7))
+    some = Cells(groups(seed), 9)
+    cells = some.cell[some.order]
+    assert sorted(some.order) == list(range(600))
+    assert np.count_nonzero(np.diff(cells)) == len(set(cells)) - 1
+    centres = some.centres[cells]
+    steps = np.linalg.norm(np.diff(centres, axis=0), axis=1).sum()
+    anyhow = centres[np.flatnonzero(np.diff(cells, prepend=-1))]
+    shuffled = anyhow[rng.permutation(len(anyhow))]
+    assert steps < 0.8 * np.linalg.norm(np.diff(shuffled, axis=0), axis=1).sum()
 
 
 def test_threads_change_nothing():

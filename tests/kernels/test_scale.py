@@ -251,7 +251,9 @@ def search(shape, how="auto"):
 
 def test_the_search_is_chosen_by_its_work(monkeypatch):
     monkeypatch.setattr("klsnmf.core.memory.available", lambda: 24 * 10**9)
-    assert not search((100_000, 50))[0]
+    assert not search((60_000, 50))[0]
+    assert search((70_000, 50))[0]
+    assert search((60_000, 1000))[0]
     said = "neighbours found approximately, in cells of samples that are near"
     assert search((1_000_000, 50)) == (True, said)
     assert not search((1_000_000, 3))[0]  # trees are fast there

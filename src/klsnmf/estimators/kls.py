@@ -60,7 +60,8 @@ class KLSNMF(Streamed, KernelClusterer):
         samples, as in texts, and 5 or 7, if clusters are thin (see :doc:`/choosing`).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "approximate" finds nearly all of them, in cells of samples that
-        are near. "auto" is that where the exact search would take minutes.
+        are near. "auto" is that for more than 65,536 samples, and where the exact search would take
+        minutes.
     diffusion : int, "auto" or "unweighted", default="auto"
         The number of diffusion steps t: an even number, or 0 for none. K becomes S^t, scaled to
         unit diagonal, with S = Deg^-½ K Deg^-½.

@@ -24,7 +24,7 @@ from scipy.sparse import csgraph
 
 from ..core.arithmetic import times
 from ..core.arrays import cast, namespace, on_host, slices, to_host
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.work import side_by_side, threads_of_blas
 from .base import Gram, Order, inverse_root, multiply_wide
 
@@ -44,13 +44,16 @@ _SLOWER = 20
 
 
 class SparseGram(Gram):
-    """A symmetric sparse K of shape (n, n), in CSR form."""
+    """A symmetric sparse K of shape (n, n), in CSR form.
+
+    ``near`` is an order in which linked samples are close to each other, if one is known.
+    """
 
     order = "C"
     stored = True
 
-    def __init__(self, K: sparse.csr_array) -> None:
-        self.K = K
+    def __init__(self, K: sparse.csr_array, near: Labels | None = None) -> None:
+        self.K, self.near = K, near
         least, most = float(K.data.min(initial=0)), float(K.data.max(initial=0))
         super().__init__(K.diagonal(), 2.0 * K.nnz, max(-least, most), least >= 0)
 
@@ -80,10 +83,12 @@ class SparseGram(Gram):
         return self if self.nonnegative else SparseGram(self.K.maximum(0).tocsr())
 
     def reordered(self) -> tuple[Gram, Order, Order]:
-        # The order takes the square of the neighbours of a sample as time: no hubs.
-        if self.K.nnz and np.diff(self.K.indptr).max() > _MOST_NEIGHBORS:
-            return super().reordered()
-        order = csgraph.reverse_cuthill_mckee(self.K, symmetric_mode=True)
+        order = self.near
+        if order is None:
+            # This order takes the square of the neighbours of a sample as time: no hubs.
+            if self.K.nnz and np.diff(self.K.indptr).max() > _MOST_NEIGHBORS:
+                return super().reordered()
+            order = csgraph.reverse_cuthill_mckee(self.K, symmetric_mode=True)
         back = np.empty_like(order)
         back[order] = np.arange(len(order), dtype=order.dtype)
         return SparseGram(self.K[order][:, order]), order, back
@@ -202,6 +207,16 @@ def pattern(k: sparse.csr_array) -> sparse.csr_array:  # (m, n) -> (m, n)
 
 
 def weigh_links(K: Any) -> tuple[Gram, Links]:
-    """K ∘ J² for a K that keeps neighbours, and what new samples need for theirs."""
-    links = Links(pattern(K.K) if on_host(K.K) else K.K > 0)
-    return type(K)(links.weighed(K.K)), links
+    """K ∘ J² for a K that keeps neighbours, and what new samples need for theirs.
+
+    With linked samples close to each other in memory it takes half the time.
+    """
+    if not on_host(K.K):
+        links = Links(K.K > 0)
+        return type(K)(links.weighed(K.K)), links
+    links = Links(pattern(K.K))
+    if K.near is None:
+        return SparseGram(links.weighed(K.K)), links
+    ordered, _, back = K.reordered()
+    weighed = Links(pattern(ordered.K)).weighed(ordered.K)
+    return SparseGram(weighed[back][:, back], K.near), links

@@ -5,6 +5,7 @@ The eigenvalues of S go from -1 to 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,7 +17,15 @@ from sklearn.preprocessing import normalize
 from ..core import memory
 from ..core.arithmetic import plus, row_lengths, step
 from ..core.arrays import cast, like, namespace, on_host, precision, set_diagonal, to_host
-from ..core.eigenvectors import BLOCKS, MORE, SINGLE, SPARE, leading, subspace_iteration
+from ..core.eigenvectors import (
+    BLOCKS,
+    MORE,
+    SINGLE,
+    SPARE,
+    ByRows,
+    leading,
+    subspace_iteration,
+)
 from ..core.types import Array, Matrix
 from ..core.work import threads_for
 from .array import DenseGram
@@ -314,17 +323,21 @@ def spectrum_of(K: Gram, k: int) -> Spectrum:
             rough, known = S.astype(np.float32, copy=False), _piece_vectors(S, degrees, m)
         rng = np.random.RandomState(0)
         values, U = leading(
-            lambda V: step(S, V),
+            _products(S),
             rng.normal(size=(n, _columns(k))).astype(dtype)[order],
             m,
             wanted=min(ENOUGH * k, m),
             known=known,
-            rough=(lambda V: step(rough, V)) if rough is not S else None,
+            rough=None if rough is S else _products(rough),
         )
         values = np.clip(values.astype(np.float64), 0, 1)
         signs = (2 * rng.randint(2, size=(n, _PROBES)) - 1).astype(rough.dtype)[order]
         left_out = _left_out(rough, U.astype(rough.dtype, copy=False), signs)
     return Spectrum(U, values, degrees, left_out).in_order(back)
+
+
+def _products(S: Any) -> Callable[[Array], Array]:
+    return ByRows(S) if sparse.issparse(S) else lambda V: step(S, V)
 
 
 def _piece_vectors(S: sparse.csr_array, degrees: Array, m: int) -> Array:  # (n, at most m)

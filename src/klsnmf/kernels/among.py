@@ -79,7 +79,8 @@ class Among:
 
         def of(c: int) -> Found:
             who, among = order[edges[c] : edges[c + 1]], cells.around(c)
-            rough, within = Rough(self.X[among]), None if reach is None else reach[among]
+            rough = Rough(self.X[among], briefly=True)
+            within = None if reach is None else reach[among]
             found = []
             for some in slices(len(who), block_of(len(among))):
                 i, j, d2 = rough.nearest(Y[who[some]], self.wanted, within)

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from ..core import arrays, memory
 from ..core.arithmetic import all_distances, centred, filled_share
 from ..core.spellings import spelled_now
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.work import stage
 from ..grams.array import DenseGram
 from ..grams.base import Gram
@@ -23,6 +23,7 @@ from ..grams.graph import Graph
 from ..grams.low_rank import LowRankGram
 from ..grams.sparse import SparseGram, weigh_links
 from ..grams.tiled import TiledGram, tile_side
+from .cells import Cells
 from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
 from .graphs import NeighborGraphs, Numbers, numbers_of_neighbors
 from .inputs import check_definite, check_gram, check_graph, precomputed_gram
@@ -135,9 +136,17 @@ class KernelSettings:
         plan = self._plan(kernel, X, numbers.most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        told = print if self.verbose else None
+        near: Labels | None = None
+
+        def told(cells: Cells) -> None:
+            nonlocal near
+            near = cells.order
+            if self.verbose:
+                print(cells)
+
         found = search(X, kernel, "auto", numbers.most, plan, self.workers, among, told)
-        fit = partial(fit_kernel, X, kernel, "auto", plan=plan, workers=self.workers, found=found)
+        made: Any = {"plan": plan, "workers": self.workers, "found": found, "near": near}
+        fit = partial(fit_kernel, X, kernel, "auto", **made)
         return NeighborGraphs(numbers, home, fit, k, there)
 
     def _fit(
@@ -224,12 +233,14 @@ def fit_kernel(
     plan: Plan | None = None,
     workers: RemoteSamples | None = None,
     found: tuple[Array, Array] | None = None,
+    near: Labels | None = None,
 ) -> tuple[Gram, FittedKernel]:
     """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
-    ``found`` are the neighbours of a search, if it was made: as many as asked for, or more.
+    ``found`` are the neighbours of a search, if it was made: as many as asked for, or more; and
+    ``near`` is an order of the samples in which near ones are together, if it told one.
     """
     n, form = X.shape[0], kernel_of(kernel)
     if plan is None and arrays.follows_lists(X):
@@ -251,7 +262,7 @@ def fit_kernel(
     kept = d2 <= reach[:, None]
     i, j, places = undirected_pairs(neighbors, kept)
     values, diagonal = form.kept(X, r, i, j, d2[kept][places])
-    return SparseGram(symmetric(i, j, values, diagonal)), fitted
+    return SparseGram(symmetric(i, j, values, diagonal), near), fitted
 
 
 def search(
@@ -262,11 +273,12 @@ def search(
     plan: Plan,
     workers: RemoteSamples | None = None,
     among: Search | None = None,
-    told: Callable[[str], None] | None = None,
+    told: Callable[[Cells], None] | None = None,
 ) -> tuple[Array, Array]:  # (n, m), (n, m)
     """The neighbours that a kernel needs, nearest first, and squared distances.
 
-    ``among`` is a search among X that was begun already, and ``told`` hears of an approximate one.
+    ``among`` is a search among X that was begun already, and ``told`` gets the cells of an
+    approximate one.
     Of samples on a device distances alone: K has all entries there.
     """
     n, form = X.shape[0], kernel_of(kernel)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -22,14 +23,23 @@ from ..core.types import Array, Labels, Matrix
 from ..core.work import side_by_side, tell, threads_of_blas
 from .search import Rough, block_of, nearest_others
 
-#: The share of neighbours that are to be found, and the samples that are asked for theirs.
+#: The share of neighbours that are to be found at least, and the one that is better: in a graph
+#: those that are missed are links between clusters. And the samples that are asked for theirs.
 _SHARE = 0.97
-_ASKED = 100
+_BETTER = 0.99
+_ASKED = 300
+
+#: So many samples may each be compared with for the better share. Then the search for all of them
+#: takes about as long as what is made of it.
+COMPARED = 20_000
 
 #: Samples for each centre that tell where it is, how often they are gone through, and together.
 _PART = 50
 _ROUNDS = 3
 _MINI_BATCH = 4096
+
+#: Steps towards the direction in which centres are widest.
+_TURNS = 5
 
 #: Products of samples and centres that are held at once.
 _BLOCK = 2**22
@@ -38,6 +48,12 @@ _BLOCK = 2**22
 class Cells:
     """Samples X in cells.
 
+    Parameters
+    ----------
+    m : how many neighbours are wanted
+    cells : how many cells there are; by default √n
+    compared : how many samples each may be compared with, if more neighbours are found by that
+
     Attributes
     ----------
     centres : (c, p), those of the cells
@@ -45,7 +61,7 @@ class Cells:
     share : of the neighbours of some samples, those that lie in these cells
     """
 
-    def __init__(self, X: Matrix, m: int, cells: int | None = None) -> None:
+    def __init__(self, X: Matrix, m: int, cells: int | None = None, *, compared: int = 0) -> None:
         n, rng = X.shape[0], np.random.RandomState(0)
         self.X, self.m = X, min(m, n - 1)
         count = cells or max(1, int(np.sqrt(n)))
@@ -65,7 +81,8 @@ class Cells:
         self.members = np.split(order, edges)
         lengths = row_lengths(centres)
         self.near = np.argsort(lengths - 2 * centres @ centres.T, axis=1, kind="stable")
-        self.searched, self.share = self._enough(np.sort(rng.permutation(n)[:_ASKED]))
+        room = compared * len(centres) // n
+        self.searched, self.share = self._enough(np.sort(rng.permutation(n)[:_ASKED]), room)
 
     def __str__(self) -> str:
         cells = len(self.members)
@@ -74,13 +91,22 @@ class Cells:
             f"{self.share:.1%} of the neighbours of {min(_ASKED, len(self.cell))} samples"
         )
 
-    def _enough(self, rows: Labels) -> tuple[int, float]:
-        """How many cells around their own hold nearly all neighbours of these samples."""
+    def _enough(self, rows: Labels, room: int) -> tuple[int, float]:
+        """How many cells around their own hold nearly all neighbours of these samples.
+
+        Where there is room for so many cells, more of the neighbours.
+        """
         found, _ = nearest_others(self.X, rows, self.m)
         places = np.argsort(self.near[self.cell[rows]], axis=1)  # of each cell among the near ones
         places = np.take_along_axis(places, self.cell[found], axis=1)
-        enough = int(np.quantile(places, _SHARE, method="inverted_cdf")) + 1
+        least, better = np.quantile(places, (_SHARE, _BETTER), method="inverted_cdf") + 1
+        enough = int(max(least, min(better, room)))
         return enough, float((places < enough).mean())
+
+    @property
+    def order(self) -> Labels:  # (n,)
+        """The samples cell by cell, and cells that are near one after the other."""
+        return np.concatenate([self.members[c] for c in bisected(self.centres)])
 
     def nearest_others(self) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
         """The nearest other samples of each that were found, nearest first, squared distances."""
@@ -94,7 +120,7 @@ class Cells:
                 if not own.size:
                     continue
                 among = self.around(c)
-                rough = Rough(self.X[among])
+                rough = Rough(self.X[among], briefly=True)
                 for some in slices(len(own), block_of(len(among))):
                     rows = own[some]
                     found[rows], d2[rows] = rough.others(self.X[rows], rows, self.m, among)
@@ -110,6 +136,19 @@ class Cells:
         sizes = np.cumsum([len(self.members[each]) for each in self.near[c]])
         cells = max(self.searched, int(np.searchsorted(sizes, self.m + 1)) + 1)
         return np.concatenate([self.members[each] for each in self.near[c, :cells]])
+
+
+def bisected(centres: Array) -> Labels:  # (c, p) -> (c,)
+    """An order in which near ones are together: halves along the widest direction, and so on."""
+    if len(centres) <= 2:
+        return np.arange(len(centres))
+    C = centres - centres.mean(axis=0)
+    places = C @ C[row_lengths(C).argmax()]
+    for _ in range(_TURNS):
+        places = C @ (places @ C) / max(linalg.norm(places), np.finfo(C.dtype).tiny)
+    order = np.argsort(places, kind="stable")
+    halves = np.split(order, [len(order) // 2])
+    return np.concatenate([half[bisected(centres[half])] for half in halves])
 
 
 def nearest_centre(X: Matrix, centres: Array) -> Labels:  # (n, p), (c, p) -> (n,)

@@ -12,7 +12,7 @@ from ..core.arithmetic import all_distances, centred
 from ..core.arrays import slices, smallest, to_host
 from ..core.types import Array, Matrix
 from ..grams.graph import Graph
-from .cells import Cells
+from .cells import COMPARED, Cells
 from .crowds import crowds_of, nearest_in_crowds
 from .search import (
     TIE,
@@ -49,7 +49,9 @@ def neighbor_indices(
     m = min(n_neighbors, n - 1)
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
-    return (Cells(X, m).nearest_others() if approximate else nearest_others(X, np.arange(n), m))[0]
+    if approximate:
+        return Cells(X, m, compared=COMPARED).nearest_others()[0]
+    return nearest_others(X, np.arange(n), m)[0]
 
 
 def nearest(
@@ -59,7 +61,7 @@ def nearest(
     approximate: bool = False,
     find: Callable[[int], NDArray[np.intp]] | None = None,
     search: Search | None = None,
-    told: Callable[[str], None] | None = None,
+    told: Callable[[Cells], None] | None = None,
 ) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
     """The nearest other samples of each sample, some more than asked for, and squared distances.
 
@@ -68,7 +70,7 @@ def nearest(
     until there are too many for memory. The other samples have infinitely far neighbours in these
     columns. If very many samples are equal, each keeps some of its equals.
     ``find`` is another search, which gets the number of neighbours. ``search`` is a search among X
-    that has already begun. ``told`` gets the progress of an approximate search.
+    that has already begun. ``told`` gets the cells of an approximate search.
     """
     search = search or search_among(X)
     n, surplus, alone = X.shape[0], SURPLUS, find is None
@@ -76,9 +78,9 @@ def nearest(
     if find:
         found, d2 = sorted_exactly(X, X, find(m))
     elif approximate:
-        cells = Cells(X, m)
+        cells = Cells(X, m, compared=COMPARED)
         if told is not None:
-            told(str(cells))
+            told(cells)
         found, d2 = cells.nearest_others()
     else:
         found, d2 = search(np.arange(n), m)

@@ -14,9 +14,11 @@ from .functions import kernel_of
 #: With more samples than this, products with all pairs take too long.
 _MOST_TILED = 100_000
 
-#: From so many features on, neighbours are searched by comparing all pairs. With more operations
-#: than the second number, minutes on two cores, the search is approximate.
+#: From so many features on, neighbours are searched by comparing all pairs. With more samples than
+#: the second number, or more operations than the third, minutes on two cores, the search is
+#: approximate: of fewer samples it has to compare most.
 _BRUTE_FEATURES = 16
+_EXACT_SAMPLES = 65_536
 _EXACT_WORK = 2e12
 
 #: A linear kernel is XXᵀ. Products with X and Xᵀ are taken where they cost at most this share of
@@ -183,7 +185,8 @@ def choose_search(
         few = f"with fewer than {_BRUTE_FEATURES} features"
         how = f"{exactly}, here: {few} one tree is faster than workers that compare parts"
         return False, False, how
-    large = p >= _BRUTE_FEATURES and float(n) ** 2 * p * filled > _EXACT_WORK
+    large = n > _EXACT_SAMPLES or float(n) ** 2 * p * filled > _EXACT_WORK
+    large &= p >= _BRUTE_FEATURES
     if search == "approximate" or (search == "auto" and large):
         return True, False, "neighbours found approximately, in cells of samples that are near"
     return False, False, exactly

@@ -176,16 +176,18 @@ class Rough:
     """Distances to samples X from below: a product, and what its rounding may take away.
 
     In single precision, unless so many samples seem near then that rounding must hide who is.
+    ``briefly`` says that X is compared with few samples: to transpose it would take longer.
     """
 
-    def __init__(self, X: Matrix, dtype: DTypeLike = np.float32) -> None:
+    def __init__(self, X: Matrix, dtype: DTypeLike = np.float32, *, briefly: bool = False) -> None:
         self.X, self.dtype = X, np.dtype(dtype)
         self.mean = None if sparse.issparse(X) else X.mean(axis=0)
         ready = self._centred(X)
         self.slack = 4 * X.shape[1] ** 0.5 * float(np.finfo(self.dtype).eps)
         self.lengths = ((1 - self.slack) * row_lengths(ready)).astype(self.dtype)
         columns = ready.T.astype(self.dtype, copy=False)
-        self.columns = columns if sparse.issparse(X) else np.ascontiguousarray(columns)
+        as_it_is = briefly or sparse.issparse(X)
+        self.columns = columns if as_it_is else np.ascontiguousarray(columns)
 
     def nearest(
         self, Y: Matrix, wanted: int, reach: Array | None = None

@@ -8,6 +8,7 @@ from ..core.kmeans import how_many_starts
 from ..core.sketch import ALL, MANY, PART
 from ..grams.distributed import cut_rows
 from ..grams.spectral import bytes_needed, how_many_vectors
+from .cells import COMPARED
 from .neighbors import SURPLUS
 from .plan import BYTES_PER_NEIGHBOR, WORKERS_SHARE, choose_search
 
@@ -19,7 +20,11 @@ PASSES = 70
 #: ``benchmarks.large``. For a pair of samples that are compared and a feature; for a sample and a
 #: cluster, of what follows the search; for a new sample that is placed; and for one of those in
 #: cells that it is compared with and a feature.
-_PAIR, _FITTED, _PLACED, _COMPARED = 5.6e-11, 8.0e-6, 4.0e-5, 1.5e-10
+_PAIR, _FITTED, _PLACED, _COMPARED = 5.6e-11, 5.5e-6, 4.0e-5, 1.5e-10
+
+#: More samples than these do not fit into the processor's cache, and each takes longer, by this
+#: power of their number.
+_CACHED, _SLOWER = 1e5, 0.25
 
 #: Bytes that a process takes before it has samples; for a neighbour of a sample while graphs are
 #: made, as many as they are searched for; and times that samples are held.
@@ -106,8 +111,11 @@ def needs_here(
             raise ValueError(f"{name}={count!r} must be 1 or more.")
     by_rule = PART if n > ALL else n
     m = min(n, by_rule if fit_on == "auto" else n if fit_on == "all" else int(fit_on))
-    searched = _around(m) if choose_search((m, p), "auto")[0] else m
-    search = _PAIR * m * searched * p / cores
+    pairs = _PAIR * m
+    if choose_search((m, p), "auto")[0]:
+        pairs = _COMPARED * max(_around(m), COMPARED)
+    search = pairs * m * p / cores
+    fit = _FITTED * m * k * max(1.0, m / _CACHED) ** _SLOWER / cores
     compared = _COMPARED * _around(m) if m > MANY else _PAIR * m
     placing = (_PLACED + compared * p) * n / cores if m < n else 0.0
     samples = _HELD * float(m) * p * itemsize
@@ -115,7 +123,7 @@ def needs_here(
     vectors = bytes_needed(m, k, itemsize)
     placed = min(n, _BLOCK) * (_EACH + 4.0 * p * itemsize) + 12.0 * n if m < n else 0.0
     memory = _BEGINS + samples + max(graphs + vectors, placed + vectors / 2)
-    return NeedsHere(m, memory, search, _FITTED * m * k / cores, placing)
+    return NeedsHere(m, memory, search, fit, placing)
 
 
 def _around(m: int) -> float:
