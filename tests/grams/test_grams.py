@@ -18,11 +18,13 @@ from klsnmf.grams.low_rank import LowRankGram
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.spectral import ENOUGH, SpectralDiffusion, diffuse_along_eigenvectors
 from klsnmf.grams.tiled import TiledGram
+from klsnmf.grams.weighed import WeighedGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.functions import KERNELS
 from klsnmf.kernels.tiles import KernelTiles, nystrom
 
 from ..naive import mixing as naive
+from ..naive import weights as copied
 
 
 class GramContract:
@@ -184,6 +186,36 @@ class TestSparse(GramContract):
     def test_asymmetry(self):
         K = np.array([[1.0, 0.5], [0.25, 2.0]])
         assert self.make(K).asymmetry() == pytest.approx(0.25 / 2)
+
+
+class TestWeighed(GramContract):
+    """Ω^½ K Ω^½ is this matrix; its distances are Ω^½ D Ω^½."""
+
+    weight = np.arange(1.0, 14)
+
+    def make(self, K):
+        root = np.sqrt(self.weight)
+        return WeighedGram(DenseGram((K / root / root[:, None]).astype(K.dtype)), self.weight)
+
+    def test_distances(self, K):
+        gram, V = self.make(K), np.random.default_rng(2).random((13, 3)).astype(K.dtype)
+        root, plain = np.sqrt(self.weight), gram.K.K
+        d, W = np.diag(plain), V[::-1].copy()
+        D = root[:, None] * (d[:, None] + d - 2 * plain) * root
+        total = gram.total_distance(W, V, float((W * (K @ V)).sum()))
+        assert total == pytest.approx(float((W * (D @ V)).sum()), rel=1e-4)
+        np.testing.assert_allclose(gram.distances(V, K @ V, 0.5), np.abs(D @ V) / 2, rtol=1e-3)
+        assert gram.smallest_distance() == gram.K.smallest_distance()
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_samples_count_as_often_as_their_weight_says(self, seed):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(3, 9)
+        weight, values = rng.integers(1, 5, n), rng.integers(0, 6, n).astype(float)
+        gram = WeighedGram(DenseGram(np.eye(n)), weight.astype(float))
+        assert gram.median(values) == copied.median(values, weight)
+        assert gram.count(values > 2) == np.repeat(values > 2, weight).sum()
+        np.testing.assert_allclose(gram.each(gram.diagonal), 1)
 
 
 @dataclass
