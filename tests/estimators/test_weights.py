@@ -67,9 +67,9 @@ def same(a, b, rows, rtol=1e-7):
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_a_weight_of_two_is_the_sample_twice_with_kernels(kernel, solver, lam, seed):
     X, (weight, rows) = noisy(seed), drawn(seed)
-    weighed, copies = given(seed, weight)
+    weighted, copies = given(seed, weight)
     how = {"solver": solver, "lam": lam, "tol": 0, "max_iter": 12, "row_norm": None, **kernel}
-    a = KLSNMF(3, init=weighed, **how).fit(X, sample_weight=weight)
+    a = KLSNMF(3, init=weighted, **how).fit(X, sample_weight=weight)
     b = KLSNMF(3, init=copies, **how).fit(X[rows])
     same(a, b, rows)
     there = np.flatnonzero(weight)
@@ -170,9 +170,9 @@ def test_a_graph_of_ones_own(seed):
     X, (weight, rows) = noisy(seed), drawn(seed, least=1)
     A = np.random.default_rng(seed).random((40, 40)) < 0.2
     A = (A | A.T).astype(float)
-    weighed, copies = given(seed, weight)
+    weighted, copies = given(seed, weight)
     how = {"graph_weight": 0.1, "tol": 0, "max_iter": 12, "lam": 0.001, **RBF}
-    a = GLSNMF(3, init=weighed, graph_neighbors=A, **how).fit(X, sample_weight=weight)
+    a = GLSNMF(3, init=weighted, graph_neighbors=A, **how).fit(X, sample_weight=weight)
     b = GLSNMF(3, init=copies, graph_neighbors=A[np.ix_(rows, rows)], **how).fit(X[rows])
     same(a, b, rows)
     GLSNMF(3, graph_neighbors=A, **how).fit(X, sample_weight=weight + 0.5)
@@ -331,7 +331,7 @@ def test_a_stream_knows_no_weights():
     model.fit(X).partial_fit(X)
 
 
-def test_a_part_of_weighed_samples():
+def test_a_part_of_weighted_samples():
     X, _ = blobs(300, 3, 6, 0)
     weight, _ = drawn(0, 300)
     model = KLSNMF(3, random_state=0, fit_on=100).fit(X, sample_weight=weight)

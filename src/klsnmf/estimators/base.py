@@ -31,7 +31,7 @@ from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
 
 #: Attributes that not every fit sets: what an earlier one left would be taken for its own.
-_OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream", "_weighed")
+_OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream", "_weighted")
 
 
 class Result(NamedTuple):

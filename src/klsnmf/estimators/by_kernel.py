@@ -127,7 +127,7 @@ class KernelClusterer(Partly):
             mixture = Mixture(views, k, check_random_state(self.random_state))
             for _ in range(ROUNDS):  # one round, unless weights of several kernels are learned
                 view, weights = mixture.view(), mixture.weights
-                seen = view if weight is None else view.weighed(weight)
+                seen = view if weight is None else view.weighted(weight)
                 problem = self._problem(setup, for_starts, seen, k, journal, choice)
                 lams, solutions = _solved(setups, problem, journal, AUTO_LAM if view.local else 0.0)
                 if mixture.learn(to_host(solutions[0].labels)):
@@ -234,7 +234,7 @@ class KernelClusterer(Partly):
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K, graph = view.K, None
         if setup.graph_weight > 0:
-            graph = setup.kernel.graph(setup.graph_neighbors, X, K).weighed(K.weight)
+            graph = setup.kernel.graph(setup.graph_neighbors, X, K).weighted(K.weight)
         phases = setup.phases or choose_phases(
             setup.solver,
             K,
@@ -309,19 +309,21 @@ class KernelClusterer(Partly):
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
         by_appearance = isinstance(self.init, str)
-        weighed_W, weighed_G = solution.factors["W"], solution.factors["G"]
+        weighted_W, weighted_G = solution.factors["W"], solution.factors["G"]
         labels = self._labels_of(solution)
-        X, K, xp = samples.X, view.K, namespace(weighed_W)
+        X, K, xp = samples.X, view.K, namespace(weighted_W)
         for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
-            weighed_W, weighed_G, labels = tidied(
-                weighed_W, weighed_G, labels, by_appearance=by_appearance
+            weighted_W, weighted_G, labels = tidied(
+                weighted_W, weighted_G, labels, by_appearance=by_appearance
             )
             if known is not None:
-                number = numbers_kept(labels, known, weighed_W.shape[1])
-                weighed_W, weighed_G = (V[:, np.argsort(number)] for V in (weighed_W, weighed_G))
+                number = numbers_kept(labels, known, weighted_W.shape[1])
+                weighted_W, weighted_G = (
+                    V[:, np.argsort(number)] for V in (weighted_W, weighted_G)
+                )
                 labels = number[labels]
             # Without the weights: what all copies of a sample have in W, and each of them in G.
-            W, G = weighed_W * root, weighed_G / root
+            W, G = weighted_W * root, weighted_G / root
             KW, own = K.dot(W), K.diagonal
             new = self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
             read = self._read(cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled)

@@ -9,7 +9,7 @@ it has fewer than 20.
 
 With ``sample_weight``, samples of weight 0 are not fitted. Where a fit counts samples, to find
 neighbours for example, a sample of weight 3 is fitted three times. Elsewhere it is fitted once, and
-its weight is a number in the problem: see :mod:`klsnmf.grams.weighed`.
+its weight is a number in the problem: see :mod:`klsnmf.grams.weighted`.
 """
 
 from __future__ import annotations

@@ -148,11 +148,11 @@ class Partly(Placing):
         sample_weight: Any = None,
     ) -> list[Result]:
         part = Part.of(self, X, sample_weight)
-        weighed = {} if sample_weight is None else {"_weighed": True}
+        weighted = {} if sample_weight is None else {"_weighted": True}
         if part is None or part.whole:
             weight = None if part is None else part.weight
             results = self._fitted(estimators, X, known, weight)
-            also = {**weighed, "fitted_on_": None}
+            also = {**weighted, "fitted_on_": None}
             return [Result({**one.attributes, **also}, one.notes) for one in results]
         part.source.require_finite(type(self).__name__)
         if self.verbose:
@@ -160,7 +160,7 @@ class Partly(Placing):
         some = [one._of_rows(part) for one in estimators]
         results = some[0]._fitted(some, part.source.take(part.rows), None, part.weight)
         return [
-            one._with_rest(part, result, weighed)
+            one._with_rest(part, result, weighted)
             for one, result in zip(estimators, results, strict=True)
         ]
 

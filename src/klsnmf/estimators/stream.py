@@ -112,7 +112,7 @@ class Streamed(Partly):
                     f"{kinds[not before]}: give all of them in the same form."
                 )
             return self._stream
-        if hasattr(self, "_weighed"):
+        if hasattr(self, "_weighted"):
             raise ValueError(
                 "partial_fit counts every sample once, and the fit before had sample_weight: fit "
                 "without weights, or begin with partial_fit."

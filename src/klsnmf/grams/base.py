@@ -153,7 +153,7 @@ class Gram(Operator):
         self.diagonal, self.largest, self.nonnegative = diagonal, largest, nonnegative
 
     #: The weights ω of samples, (n,), and √ω, (n, 1), which stands for the vector of ones. Only a
-    #: `WeighedGram` has some.
+    #: `WeightedGram` has some.
     weight: Array | None = None
     root: Any = 1.0
 

@@ -48,7 +48,7 @@ class Graph(Weights):
         single = namespace(self.weights.K).float32
         return Graph(cast(self.weights.K, single), cast(self.degrees, single))
 
-    def weighed(self, weight: Array | None) -> Graph:  # (n,)
+    def weighted(self, weight: Array | None) -> Graph:  # (n,)
         """The graph of samples with weights ω: Ω^½AΩ^½, with the degrees of A among all copies."""
         if weight is None:
             return self

@@ -20,7 +20,7 @@ from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
-from ..grams.weighed import WeighedGram
+from ..grams.weighted import WeightedGram
 from .among import Among, near, near_wanted
 from .functions import Kernel, KernelFunction, kernel_of
 
@@ -95,9 +95,9 @@ class View:
     kernel: Similarity  # for new samples
     local: bool = True  # whether a local term adds anything: lam="auto" is 0 where it does not
 
-    def weighed(self, weight: Array) -> View:  # (n,)
+    def weighted(self, weight: Array) -> View:  # (n,)
         """The same for samples with weights, where K is that before diffusion."""
-        K = WeighedGram(self.K, weight)
+        K = WeightedGram(self.K, weight)
         return replace(self, base=K, K=K)
 
 

@@ -20,7 +20,7 @@ from ..core.types import Array
 from .base import Gram
 
 
-class WeighedGram(Gram):
+class WeightedGram(Gram):
     """Ω^½ K Ω^½, by products with K, and the distances Ω^½ D Ω^½."""
 
     weight: Array
@@ -33,9 +33,9 @@ class WeighedGram(Gram):
         super().__init__(K.diagonal * self.weight, K.flops, largest, K.nonnegative)
 
     def multiply(self, V: Array, out: Array) -> None:
-        weighed = self.stack(*V.shape)
-        np.multiply(V, self.root, out=weighed)
-        self.K.multiply(weighed, out)
+        weighted = self.stack(*V.shape)
+        np.multiply(V, self.root, out=weighted)
+        self.K.multiply(weighted, out)
         out *= self.root
 
     def column(self, i: int) -> Array:
@@ -43,11 +43,11 @@ class WeighedGram(Gram):
 
     @cached_property
     def positive(self) -> Gram:
-        return self if self.nonnegative else WeighedGram(self.K.positive, self.weight)
+        return self if self.nonnegative else WeightedGram(self.K.positive, self.weight)
 
     def in_single_precision(self) -> Gram:
         K = self.K.in_single_precision()
-        return self if K is self.K else WeighedGram(K, self.weight)
+        return self if K is self.K else WeightedGram(K, self.weight)
 
     def smallest_distance(self) -> float:
         return self.K.smallest_distance()
