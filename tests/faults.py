@@ -231,7 +231,7 @@ FAULTS = [
         "Weights of samples: kernel k-means compares weighted samples with means",
         "2 / self.K.root * s.KW",
         "2 * s.KW",
-        "test_starts_are_those_of_the_copies",
+        "test_rounds_of_kernel_kmeans_are_those_of_the_copies",
     ),
     Fault(
         "Weights of samples: the degrees of a graph count each sample once",

@@ -108,6 +108,19 @@ def test_starts_are_those_of_the_copies(method, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_rounds_of_kernel_kmeans_are_those_of_the_copies(kernel, seed):
+    """From any clusters, also where there are none to find."""
+    X, (weight, rows) = np.random.default_rng(seed).random((40, 3)), drawn(seed)
+    G = np.eye(5)[np.random.default_rng(seed).integers(5, size=40)]
+    how = {"row_norm": None, "tol": 0, "max_iter": 3, **kernel}
+    a = KernelKMeans(5, init=(G, G), **how).fit(X, sample_weight=weight)
+    b = KernelKMeans(5, init=(G[rows], G[rows]), **how).fit(X[rows])
+    same(a, b, rows)
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kernel", [*KERNELS, {"kernel": "precomputed"}], ids=str)
 def test_clear_clusters_are_found_from_any_start(kernel, seed):
     X, _ = blobs(60, 3, 6, seed)

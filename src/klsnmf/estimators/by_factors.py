@@ -28,7 +28,6 @@ from ..kernels.sources import Source
 from ..models.base import Model, State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF
-from ..models.quadratic import inverted
 from ..solve.race import raced
 from ..solve.solution import Callback, Solution, Status, factors_of_labels, lowest, tidied
 from ..solve.starts import nndsvd
@@ -302,7 +301,8 @@ class Factorization(Clusterer):
             else:
                 labels = by_appearance(kmeans(plain, k, draw_seed(rng), weight=weight).labels_)
                 members = each * np.eye(k, dtype=dtype)[labels]
-                means = safe_sparse_dot(X.T, members) * inverted((members**2).sum(axis=0))
+                size = (members**2).sum(axis=0)
+                means = safe_sparse_dot(X.T, members) / np.where(size > 0, size, 1)
                 pairs[labels.tobytes()] = factors_of_labels(labels, k)[1], np.asarray(means)
         return [(G.astype(dtype), F.astype(dtype)) for G, F in pairs.values()]
 
