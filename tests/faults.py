@@ -300,9 +300,57 @@ FAULTS = [
     ),
     Fault(
         "The weights of samples count as their squares",
-        "return np.sqrt(weight)[:, None]",
-        "return weight[:, None]",
+        "np.sqrt(weight).astype(X.dtype)[:, None]",
+        "weight.astype(X.dtype)[:, None]",
         "test_a_weight_of_two_is_the_sample_twice",
+    ),
+    Fault(
+        "Weights of samples: distances are those that belong to the weighted K",
+        "root, d = self.root, self.K.diagonal[:, None]",
+        "root, d = self.root, self.diagonal[:, None]",
+        "test_a_weight_of_two_is_the_sample_twice_with_kernels",
+    ),
+    Fault(
+        "Weights of samples: the median is that of samples, not of copies",
+        "below = np.cumsum(self.weight[order], dtype=np.float64)",
+        "below = np.cumsum(np.ones(len(order)), dtype=np.float64)",
+        "test_samples_count_as_often_as_their_weight_says",
+    ),
+    Fault(
+        "Weights of samples: degrees count each sample once",
+        "K.dot(K.root * np.ones((n, 1), K.dtype)) / K.root",
+        "K.dot(np.ones((n, 1), K.dtype))",
+        "test_eigenvectors_are_those_of_the_copies",
+    ),
+    Fault(
+        "Weights of samples: kernel k-means compares weighted samples with means",
+        "2 / self.K.root * s.KW",
+        "2 * s.KW",
+        "test_rounds_of_kernel_kmeans_are_those_of_the_copies",
+    ),
+    Fault(
+        "Weights of samples: the degrees of a graph count each sample once",
+        "(A @ weight)[:, None]",
+        "A.sum(axis=1)[:, None]",
+        "test_a_graph_of_ones_own",
+    ),
+    Fault(
+        "Weights of samples: copies are not made",
+        "return np.repeat(rows, weight.astype(np.intp))",
+        "return rows[weight > 0]",
+        "test_a_fit_that_counts_samples_is_that_of_the_copies",
+    ),
+    Fault(
+        "Weights of samples: fractions are cut off",
+        "if not np.array_equal(weight, np.round(weight)):",
+        "if weight.max() < 0:",
+        "test_a_fit_that_counts_samples_wants_whole_numbers",
+    ),
+    Fault(
+        "Weights of samples: a stream forgets them",
+        'if hasattr(self, "_weighted"):',
+        'if hasattr(self, "_never"):',
+        "test_a_stream_knows_no_weights",
     ),
     # ------------------------------------------------------- rules of LS-NMF, KLS-NMF, GLS-NMF
     Fault(

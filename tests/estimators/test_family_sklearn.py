@@ -7,13 +7,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import estimator_checks, get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from klsnmf import DETAILS, GLSNMF, KLSNMF, KNMF, LSNMF, METHODS, WNMF, KernelKMeans
 from klsnmf.methods import METHODS as METHODS_OF_ESTIMATORS
 
 from ..helpers import blobs
-from .test_sklearn import MORE_CHECKS, check_as_clusterer
+from .test_sklearn import MORE_CHECKS, SHUFFLED, check_as_clusterer
 
 # What a fit of few starts and iterations says about convergence is not the matter here.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -36,21 +35,15 @@ each = pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY.keys())
 def expected_failures(estimator):
     tags = get_tags(estimator).input_tags
     if tags.pairwise:
-        return {
+        return SHUFFLED | {
             "check_clustering": "it feeds samples, and a kernel matrix is square",
             "check_positive_only_tag_during_fit": (
                 "it subtracts a constant from the kernel matrix, which is then the kernel of "
                 "nothing: not positive semidefinite, and the objective has no lower bound"
             ),
         }
-    failures = {"check_clustering": "it feeds data of both signs"} if tags.positive_only else {}
-    if has_fit_parameter(estimator, "sample_weight"):
-        # Starts are drawn, and others for other rows. From the same start a weight of two is the
-        # sample twice: test_family_solvers has that.
-        for kind in ("dense", "sparse"):
-            name = f"check_sample_weight_equivalence_on_{kind}_data"
-            failures[name] = "from other samples k-means has other starts"
-    return failures
+    signs = {"check_clustering": "it feeds data of both signs"} if tags.positive_only else {}
+    return SHUFFLED | signs
 
 
 common_checks = estimator_checks.parametrize_with_checks(

@@ -16,13 +16,20 @@ from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
 from klsnmf.grams.graph import Graph
 from klsnmf.grams.low_rank import LowRankGram
 from klsnmf.grams.sparse import SparseGram
-from klsnmf.grams.spectral import ENOUGH, SpectralDiffusion, diffuse_along_eigenvectors
+from klsnmf.grams.spectral import (
+    ENOUGH,
+    SpectralDiffusion,
+    diffuse_along_eigenvectors,
+    spectral_embedding,
+)
 from klsnmf.grams.tiled import TiledGram
+from klsnmf.grams.weighted import WeightedGram
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.functions import KERNELS
 from klsnmf.kernels.tiles import KernelTiles, nystrom
 
 from ..naive import mixing as naive
+from ..naive import weights as copied
 
 
 class GramContract:
@@ -184,6 +191,49 @@ class TestSparse(GramContract):
     def test_asymmetry(self):
         K = np.array([[1.0, 0.5], [0.25, 2.0]])
         assert self.make(K).asymmetry() == pytest.approx(0.25 / 2)
+
+
+class TestWeighted(GramContract):
+    """Ω^½ K Ω^½ is this matrix; its distances are Ω^½ D Ω^½."""
+
+    weight = np.arange(1.0, 14)
+
+    def make(self, K):
+        root = np.sqrt(self.weight)
+        return WeightedGram(DenseGram((K / root / root[:, None]).astype(K.dtype)), self.weight)
+
+    def test_distances(self, K):
+        gram, V = self.make(K), np.random.default_rng(2).random((13, 3)).astype(K.dtype)
+        root, plain = np.sqrt(self.weight), gram.K.K
+        d, W = np.diag(plain), V[::-1].copy()
+        D = root[:, None] * (d[:, None] + d - 2 * plain) * root
+        total = gram.total_distance(W, V, float((W * (K @ V)).sum()))
+        assert total == pytest.approx(float((W * (D @ V)).sum()), rel=1e-4)
+        np.testing.assert_allclose(gram.distances(V, K @ V, 0.5), np.abs(D @ V) / 2, rtol=1e-3)
+        assert gram.smallest_distance() == gram.K.smallest_distance()
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_samples_count_as_often_as_their_weight_says(self, seed):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(3, 9)
+        weight, values = rng.integers(1, 5, n), rng.integers(0, 6, n).astype(float)
+        gram = WeightedGram(DenseGram(np.eye(n)), weight.astype(float))
+        assert gram.median(values) == copied.median(values, weight)
+        assert gram.count(values > 2) == np.repeat(values > 2, weight).sum()
+        np.testing.assert_allclose(gram.each(gram.diagonal), 1)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_eigenvectors_are_those_of_the_copies(self, seed):
+        """Up to their signs, which products of rows do not know."""
+        rng = np.random.default_rng(seed)
+        X, weight = rng.normal(size=(20, 2)) + 4 * np.eye(2)[np.arange(20) % 2], np.arange(20) % 3
+        weight += 1
+        K = np.exp(-np.square(X[:, None] - X).sum(axis=2) / 4)
+        rows, draws = np.repeat(np.arange(20), weight), np.random.RandomState(0)
+        gram = WeightedGram(DenseGram(K), weight.astype(float))
+        few = spectral_embedding(gram, 2, draws)
+        all_ = spectral_embedding(DenseGram(K[np.ix_(rows, rows)]), 2, draws)
+        np.testing.assert_allclose((few @ few.T)[np.ix_(rows, rows)], all_ @ all_.T, atol=1e-3)
 
 
 @dataclass

@@ -218,8 +218,17 @@ def draw_seed(rng: np.random.RandomState) -> int:
     return int(rng.randint(np.iinfo(np.int32).max))
 
 
-def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1, tries: int = TRIES) -> Any:
-    """A fitted k-means. Its warning about equal samples is not shown.
+def kmeans(
+    X: Matrix,
+    k: int,
+    seed: int,
+    n_init: int = 1,
+    tries: int = TRIES,
+    weight: Array | None = None,
+) -> Any:
+    """A fitted k-means, with weights of samples if there are any.
+
+    Its warning about equal samples is not shown.
 
     If there are many samples, the starts are found on a part of them, where many tries cost less
     than one try on all. If even one round on all samples takes long, mini-batches are used.
@@ -234,13 +243,16 @@ def kmeans(X: Matrix, k: int, seed: int, n_init: int = 1, tries: int = TRIES) ->
     with host, threads, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         if n <= 2 * PART:
-            return KMeans(k, n_init=n_init, random_state=seed).fit(X)
-        part = X[np.sort(np.random.RandomState(seed).permutation(n)[:PART])]
-        tried = KMeans(k, n_init=max(tries, n_init), random_state=seed).fit(part)
+            return KMeans(k, n_init=n_init, random_state=seed).fit(X, sample_weight=weight)
+        some = np.sort(np.random.RandomState(seed).permutation(n)[:PART])
+        few = None if weight is None else weight[some]
+        tried = KMeans(k, n_init=max(tries, n_init), random_state=seed)
+        tried.fit(X[some], sample_weight=few)
         options = {"init": tried.cluster_centers_, "n_init": 1, "random_state": seed}
         if work <= _FULL_ROUND:
-            return KMeans(k, **options).fit(X)
-        return MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options).fit(X)
+            return KMeans(k, **options).fit(X, sample_weight=weight)
+        batches = MiniBatchKMeans(k, batch_size=_MINI_BATCH, **options)
+        return batches.fit(X, sample_weight=weight)
 
 
 def in_their_span(X: Matrix) -> Matrix:  # (n, p) -> (n, p or n)
@@ -261,17 +273,21 @@ def in_their_span(X: Matrix) -> Matrix:  # (n, p) -> (n, p or n)
 
 
 def kmeans_labels(
-    X: Matrix, k: int, seeds: Sequence[int], tries: int = TRIES
+    X: Matrix, k: int, seeds: Sequence[int], tries: int = TRIES, weight: Array | None = None
 ) -> Iterator[Labels]:  # (n,) each
     """One run of k-means for each seed, side by side where X is an array of moderate size.
 
-    With a few features there is little to multiply, and rounds one by one are as fast.
+    With a few features there is little to multiply, and rounds one by one are as fast. Weights of
+    samples are for runs one by one.
     """
     found: Sequence[Labels | None] = [None] * len(seeds)
-    if seeds and isinstance(X, np.ndarray) and len(X) <= 2 * PART and X.shape[1] >= _FEATURES:
+    beside = bool(seeds) and weight is None
+    if beside and isinstance(X, np.ndarray) and len(X) <= 2 * PART and X.shape[1] >= _FEATURES:
         found = kmeans_side_by_side(X, k, seeds)
     for seed, labels in zip(seeds, found, strict=True):
-        yield kmeans(X, k, seed, tries=tries).labels_ if labels is None else labels
+        if labels is None:
+            labels = kmeans(X, k, seed, tries=tries, weight=weight).labels_
+        yield labels
 
 
 def how_many_starts(n: int, k: int, flops: float = 0.0, features: int = 0) -> int:

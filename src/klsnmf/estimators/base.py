@@ -31,7 +31,7 @@ from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
 
 #: Attributes that not every fit sets: what an earlier one left would be taken for its own.
-_OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream")
+_OF_A_FIT = ("_clusters", "_neighbourhoods", "_stream", "_weighted")
 
 
 class Result(NamedTuple):
@@ -96,7 +96,7 @@ class Clusterer(
         return {name: known[name] for name in self._get_param_names()}
 
     @fit_method
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -105,13 +105,17 @@ class Clusterer(
             The samples, of shape (n_samples, n_features). Which of these a method takes is said
             with the method.
         y : ignored
+        sample_weight : array-like of shape (n_samples,) or None
+            How often each sample counts: a weight of 2 is the sample twice. A sample of weight 0
+            has no part in the fit, and is placed like a new one. Weights must be whole numbers
+            where the method counts neighbours. See :doc:`/weights`.
 
         Returns
         -------
         self
         """
         with fit_task(self, X, y):
-            self._fit_together([self], X)
+            self._fit_together([self], X, sample_weight=sample_weight)
         return self
 
     @memory.explained("The fit")

@@ -18,12 +18,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.arithmetic import canonical, in_units, largest_entry, unit_columns
+from ..core.arithmetic import canonical, in_units, largest_entry
 from ..core.checks import with_short_indices
 from ..core.kmeans import by_appearance, draw_seed, kmeans
 from ..core.types import Array, Labels, Matrix
 from ..core.work import steps
 from ..kernels.inputs import moderate_unit
+from ..kernels.sources import Source
 from ..models.base import Model, State
 from ..models.new_samples import NewSamples
 from ..models.nmf import NMF
@@ -34,7 +35,11 @@ from .base import Clusterer, Result
 from .callbacks import listener
 from .labels import lost_with_most, read_labels, strength
 from .notes import FewerClusters, MoreThanFeatures, NotConverged, Note
+from .part import Part
 from .validate import as_numbers, noted_names
+
+#: What to do if copies of samples cannot be made.
+_WITHOUT_GRAPH = "use WNMF or SemiNMF, which have no graph"
 
 
 @dataclass(eq=False, repr=False)
@@ -49,6 +54,9 @@ class Factorization(Clusterer):
     gaps: ClassVar[bool] = False
     orthogonal: ClassVar[bool] = False
     degree: ClassVar[int] = 2
+
+    #: Whether a fit depends on how many samples are near.
+    _counts_copies: ClassVar[bool] = False
 
     _bound_by_features = True
 
@@ -168,16 +176,49 @@ class Factorization(Clusterer):
     def _results(
         self, estimators: Sequence[Self], X: Any, sample_weight: Any = None, **more: Any
     ) -> list[Result]:
+        if sample_weight is None:
+            return [self._fitted(X, **more)]
+        part = Part.with_weights(Source(X), sample_weight, self._counts_copies, _WITHOUT_GRAPH)
+        if part.whole:
+            return [self._fitted(X, part.weight, **more)]
+        one, given = self._of_rows(part), {name: V for name, V in more.items() if V is not None}
+        given = {name: part.rows_of(V, name) for name, V in given.items()}
+        result = one._fitted(part.source.take(part.rows), part.weight, **given)
+        one._keep(result)
+        labels, strengths = part.place_all(one)
+        G = np.empty((part.source.n, one.G_.shape[1]), one.G_.dtype)
+        G[part.rows] = one.G_
+        if (left := np.setdiff1d(np.arange(part.source.n), part.rows)).size:
+            G[left] = one.transform(part.source.take(left))
+        found = {"labels_": labels, "strengths_": strengths, "G_": G}
+        return [Result(result.attributes | found, result.notes)]
+
+    def _of_rows(self, part: Part) -> Self:
+        """The same, where something was given for all samples with that of the fitted ones."""
+        one = copy(self)
+        if not isinstance(self.init, str) and len(self.init) == 2:
+            one.init = part.rows_of(self.init[0], "G0 of init"), self.init[1]
+        return one
+
+    def _placed(self, X: Any) -> tuple[Labels, Array]:  # (m,), (m,)
+        """The labels of ``predict``, and the strength of each sample in its cluster."""
+        scores = self._scores(X, "predict")
+        labels = np.argmax(scores, axis=1)
+        return labels, strength(scores, labels)
+
+    def _fitted(self, X: Any, weight: Array | None = None, **more: Any) -> Result:
+        """What the fit comes to. With weights of samples, (n,), it is that of Ω^½X and Ω^½G."""
         seen = copy(self)  # kept only if the fit succeeds
         X = self._checked(seen, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         if largest_entry(X) == 0:
             raise ValueError("X has no known entry other than zero: there is nothing to factorize.")
-        unit, root = self._unit_of(X), check_sample_weight(sample_weight, X)
+        unit = self._unit_of(X)
+        root = None if weight is None else np.sqrt(weight).astype(X.dtype)[:, None]
         model, samples = self._model(in_units(times_rows(X, root), unit), unit, **more)
         rng = check_random_state(self.random_state)
-        pairs = self._starts(samples, unit, rng)
+        pairs = self._starts(samples, unit, rng, root)
         starts = [model.start(times_rows(G, root).astype(F.dtype), F) for G, F in pairs]
         solver = self._solver(model)
         solutions = raced(
@@ -191,14 +232,10 @@ class Factorization(Clusterer):
         best = lowest(solutions)
         G, H = model.factorization(State(**best.factors))
         error = math.sqrt(max(model.error(G, H), 0.0))
-        if root is not None:  # samples without weight are treated as new ones
-            G = np.where(root > 0, G / np.where(root > 0, root, 1), 0).astype(G.dtype)
-            aside = np.flatnonzero(root[:, 0] == 0)
-            G[aside] = self._coefficients(in_units(X[aside], unit), H.T)
-            best.labels[aside] = np.argmax(unit_columns(G)[aside], axis=1)
         labels = lost_with_most(best.labels, G)
         with np.errstate(over="ignore", invalid="ignore"):
             H, G, labels = tidied(H, G, labels, by_appearance=isinstance(self.init, str))
+            G = G if root is None else G / root
             components = np.ascontiguousarray((H * unit).T, dtype=X.dtype)
             objectives = best.history["objective"] * np.float64(unit) ** self.degree
         if not all(np.isfinite(values).all() for values in (G, components, objectives)):
@@ -207,7 +244,7 @@ class Factorization(Clusterer):
                 "weights, init and graph_weight of moderate size."
             )
         G = G.astype(X.dtype, copy=False)  # new samples are read in the precision of X
-        labels, reading = read_labels(G, labels, self.labels, rng)
+        labels, reading = read_labels(G, labels, self.labels, rng, weight)
         gains = self._gains(in_units(X, unit), H.T.astype(X.dtype, copy=False), G)
         attributes = {
             **noted_names(seen),
@@ -219,7 +256,7 @@ class Factorization(Clusterer):
             "strengths_": strength(reading.scores(G, gains), labels).astype(X.dtype, copy=False),
             **{"_reading": reading, "_unit": unit, "_fitted_on_sparse": sparse.issparse(X)},
         }
-        return [Result(attributes, self._notes(best, labels, X.shape[1]))]
+        return Result(attributes, self._notes(best, labels, X.shape[1]))
 
     def _unit_of(self, X: Matrix) -> float:
         """A power of two in whose units the squares of X neither overflow nor vanish."""
@@ -234,32 +271,38 @@ class Factorization(Clusterer):
         """The model of X, which is given in this unit, and the samples to find starts from."""
 
     def _starts(
-        self, X: Matrix, unit: float, rng: np.random.RandomState
+        self, X: Matrix, unit: float, rng: np.random.RandomState, root: Array | None = None
     ) -> list[tuple[Array, Array]]:
         """Starts from the singular vectors, random numbers, or labels of k-means; each one differs.
 
-        "auto" has one start from the singular vectors, and alternates between the other two.
+        "auto" has one start from the singular vectors, and alternates between the other two. With
+        weights of samples, X is Ω^½X, and starts are those of the samples themselves.
         """
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype
         if not isinstance(self.init, str):
             G, F = self._check_pair(n, p)
             return [(G.astype(dtype), (F / unit).astype(dtype))]
+        each = np.ones((n, 1), dtype) if root is None else root
+        plain = times_rows(X, None if root is None else 1 / root)
+        weight = None if root is None else root[:, 0] ** 2
         pairs: dict[bytes, tuple[Array, Array]] = {}
         ways = {"auto": ["nndsvd", *("kmeans", "random") * self.n_init]}
         chosen = ways.get(self.init, [self.init] * self.n_init)[: self.n_init]
         for turn, way in enumerate(steps(chosen, "starts")):
             if way == "nndsvd":
                 if way.encode() not in pairs:
-                    pairs[way.encode()] = nndsvd(X, k, rng)
+                    G, F = nndsvd(X, k, rng)
+                    pairs[way.encode()] = G / each, F
             elif way == "random":
                 # So that the entries of GFᵀ are as large as those of X, on average.
-                size = 2 * np.sqrt(np.abs(X).mean() / k)
+                size = 2 * np.sqrt(np.abs(plain).mean() / k)
                 G, F = (size * (1 - rng.uniform(size=(rows, k))) for rows in (n, p))
                 pairs[turn.to_bytes(8)] = G, F
             else:
-                labels = by_appearance(kmeans(X, k, draw_seed(rng)).labels_)
-                onehot = np.eye(k, dtype=dtype)[labels]
-                means = safe_sparse_dot(X.T, onehot) / np.maximum(onehot.sum(axis=0), 1)
+                labels = by_appearance(kmeans(plain, k, draw_seed(rng), weight=weight).labels_)
+                members = each * np.eye(k, dtype=dtype)[labels]
+                size = (members**2).sum(axis=0)
+                means = safe_sparse_dot(X.T, members) / np.where(size > 0, size, 1)
                 pairs[labels.tobytes()] = factors_of_labels(labels, k)[1], np.asarray(means)
         return [(G.astype(dtype), F.astype(dtype)) for G, F in pairs.values()]
 
@@ -294,25 +337,6 @@ class Factorization(Clusterer):
         if self._bound_by_features and self.n_clusters > n_features:
             notes.append(MoreThanFeatures(self.n_clusters, n_features))
         return tuple(notes)
-
-
-def check_sample_weight(sample_weight: Any, X: Matrix) -> Array | None:  # (n, 1)
-    """The square roots of the weights, by which errors of samples are multiplied."""
-    if sample_weight is None:
-        return None
-    weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
-    if weight.shape != (X.shape[0],):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; it must be ({X.shape[0]},), one per sample."
-        )
-    if weight.min() < 0:
-        raise ValueError(
-            f"sample_weight has negative entries, the smallest is {weight.min():.3g}; they must be "
-            "nonnegative."
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is zero everywhere: there is nothing to factorize.")
-    return np.sqrt(weight)[:, None]
 
 
 def times_rows(X: Matrix, root: Array | None) -> Matrix:

@@ -1,6 +1,6 @@
 """Methods that know samples by their similarity: the way of a fit.
 
-A fit goes from top to bottom in ``_results``: samples, number of clusters, similarity, starts,
+A fit goes from top to bottom in ``_fitted``: samples, number of clusters, similarity, starts,
 solutions, attributes.
 """
 
@@ -59,7 +59,7 @@ from .notes import (
     NotConverged,
     Note,
 )
-from .placing import Placing, placed
+from .placing import Partly, placed
 from .setup import Samples, Setup
 from .validate import as_numbers, check_start, noted_names
 
@@ -73,7 +73,7 @@ _PRECISE = 2**26
 AUTO_STARTS = 8
 
 
-class KernelClusterer(Placing):
+class KernelClusterer(Partly):
     """Clusters known by W and the similarity of the samples of the fit."""
 
     n_clusters: int | str
@@ -85,12 +85,24 @@ class KernelClusterer(Placing):
 
     # ------------------------------------------------------------------ the way of a fit
 
-    def _results(
-        self, estimators: Sequence[Self], X: Any, known: Labels | None = None
+    @property
+    def _counts_copies(self) -> bool:
+        setup = self._setup()
+        graph = setup.graph_weight > 0 and np.isscalar(setup.graph_neighbors)
+        apart = getattr(self, "outliers", "cluster") == "label"
+        return setup.kernel.counts or self.n_clusters == "auto" or bool(graph) or apart
+
+    def _fitted(
+        self,
+        estimators: Sequence[Self],
+        X: Any,
+        known: Labels | None = None,
+        weight: Array | None = None,
     ) -> list[Result]:
         """One batch over one K; the estimators differ in lam only.
 
-        ``known`` are labels that the samples had, and clusters keep the numbers of.
+        ``known`` are labels that the samples had, and clusters keep the numbers of. With weights of
+        samples, the problem is that of Ω^½KΩ^½.
         """
         setups = [estimator._setup() for estimator in estimators]
         setup = setups[0]
@@ -101,6 +113,8 @@ class KernelClusterer(Placing):
                 'there are no samples: use outliers="cluster".'
             )
         samples = self._samples(setup, X)
+        if weight is not None and setup.checkpoint is not None:
+            raise ValueError("A checkpoint keeps no weights of samples: set checkpoint=None.")
         with journal_of(estimators, samples.X, setup.checkpoint) as journal:
             k, counted = self._count(setup, samples)
             local = any(each.lam != 0 for each in setups)
@@ -113,7 +127,8 @@ class KernelClusterer(Placing):
             mixture = Mixture(views, k, check_random_state(self.random_state))
             for _ in range(ROUNDS):  # one round, unless weights of several kernels are learned
                 view, weights = mixture.view(), mixture.weights
-                problem = self._problem(setup, for_starts, view, k, journal, choice)
+                seen = view if weight is None else view.weighted(weight)
+                problem = self._problem(setup, for_starts, seen, k, journal, choice)
                 lams, solutions = _solved(setups, problem, journal, AUTO_LAM if view.local else 0.0)
                 if mixture.learn(to_host(solutions[0].labels)):
                     break
@@ -131,7 +146,10 @@ class KernelClusterer(Placing):
         }
         results = []
         for estimator, lam, solution in zip(estimators, lams, solutions, strict=True):
-            attributes = estimator._attributes(setup, samples, view, lam, solution, known, judged)
+            root = problem.K.root
+            attributes = estimator._attributes(
+                setup, samples, view, lam, solution, known, judged, root
+            )
             found = len(np.unique(to_host(attributes["labels_"])))
             notes = estimator._notes(setup, k, lam, solution, safe, found)
             if estimator._bound_by_features and k > samples.X.shape[1]:
@@ -221,7 +239,7 @@ class KernelClusterer(Placing):
         """What all fits share; starts come from the journal, or from K before diffusion."""
         K, graph = view.K, None
         if setup.graph_weight > 0:
-            graph = setup.kernel.graph(setup.graph_neighbors, X, K)
+            graph = setup.kernel.graph(setup.graph_neighbors, X, K).weighted(K.weight)
         phases = setup.phases or choose_phases(
             setup.solver,
             K,
@@ -242,9 +260,10 @@ class KernelClusterer(Placing):
     ) -> list[Start]:
         n = K.shape[0]
         if choice is not None and self.init == "auto":
-            return [Start.of_labels(CHOSEN, choice.answer.labels, k, K.hold)]
+            return [Start.of_labels(CHOSEN, choice.answer.labels, k, K)]
         if not isinstance(self.init, str):
-            return [Start("given", check_start(self.init, n, k, K))]
+            W, G = check_start(self.init, n, k, K).values()
+            return [Start("given", {"W": W / K.root, "G": K.root * G})]
         if X is None and self.init == "kmeans":
             raise ValueError(
                 'init="kmeans" needs samples, and with kernel="precomputed" there are none: '
@@ -291,29 +310,38 @@ class KernelClusterer(Placing):
         solution: Solution,
         known: Labels | None,
         judged: Labels | None,
+        root: Any,
     ) -> dict[str, Any]:
         # Columns that come from a start of ours have no order of their own: numbering clusters as
         # they appear gives the same labels whichever of equally good starts wins.
         by_appearance = isinstance(self.init, str)
-        W, G, labels = solution.factors["W"], solution.factors["G"], self._labels_of(solution)
-        X, K, own, xp = samples.X, view.K, view.K.diagonal, namespace(W)
+        weighted_W, weighted_G = solution.factors["W"], solution.factors["G"]
+        labels = self._labels_of(solution)
+        X, K, own, xp = samples.X, view.K, view.K.diagonal, namespace(weighted_W)
 
-        def rule(KW: Array) -> NewSamples:
+        def rule(W: Array, G: Array, KW: Array) -> NewSamples:
             return self._rule_for_new(G, W.T @ KW, xp.sum(W, axis=0), own @ W, lam, solution.exact)
 
         kept = np.zeros(X.shape[0], bool)
         if judged is not None:
+            W, G = weighted_W * root, weighted_G / root
             KW = K.dot(W)
-            kept = _crowds(to_host(rule(KW).strangers(KW, own)), judged, W.shape[1])
+            kept = _crowds(to_host(rule(W, G, KW).strangers(KW, own)), judged, W.shape[1])
             labels = like(np.where(kept, judged, to_host(labels)), labels)
         for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
-            W, G, labels = tidied(W, G, labels, by_appearance=by_appearance)
+            weighted_W, weighted_G, labels = tidied(
+                weighted_W, weighted_G, labels, by_appearance=by_appearance
+            )
             if known is not None:
-                number = numbers_kept(labels, known, W.shape[1])
-                W, G = (V[:, np.argsort(number)] for V in (W, G))
+                number = numbers_kept(labels, known, weighted_W.shape[1])
+                weighted_W, weighted_G = (
+                    V[:, np.argsort(number)] for V in (weighted_W, weighted_G)
+                )
                 labels = number[labels]
+            # Without the weights: what all copies of a sample have in W, and each of them in G.
+            W, G = weighted_W * root, weighted_G / root
             KW = K.dot(W)
-            new = rule(KW)
+            new = rule(W, G, KW)
             read = self._read(
                 cast(G, X.dtype), labels, new, KW, own, view.kernel, samples.scaled, kept
             )

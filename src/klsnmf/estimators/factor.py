@@ -30,30 +30,6 @@ from .callbacks import fit_task
 from .validate import fit_method, has_gaps
 
 
-class Weighable(Factorization):
-    """What WNMF, ONMF and SemiNMF share: squared errors of samples, which can be weighted."""
-
-    @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Factorize the samples and cluster them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,) or None
-            How much the squared error of each sample counts: a weight of 2 is the sample twice. A
-            sample of weight 0 has no part in the fit; its coefficients are those of a new one.
-
-        Returns
-        -------
-        self
-        """
-        with fit_task(self, X, y):
-            self._fit_together([self], X, sample_weight=sample_weight)
-        return self
-
-
 class Alternated(Factorization):
     """What WNMF, SemiNMF and GNMF share: good steps for each of two factors."""
 
@@ -62,7 +38,7 @@ class Alternated(Factorization):
 
 
 @dataclass(eq=False, repr=False)
-class WNMF(Alternated, Weighable):
+class WNMF(Alternated):
     """Weighted nonnegative matrix factorization (WNMF), for data with gaps too.
 
     Minimises Σ_ij M_ij (X - GFᵀ)²_ij over G, F ≥ 0. Without weights and gaps this is plain NMF;
@@ -256,7 +232,7 @@ class WNMF(Alternated, Weighable):
 
 
 @dataclass(eq=False, repr=False)
-class ONMF(Weighable):
+class ONMF(Factorization):
     """Orthogonal nonnegative matrix tri-factorization (ONMF).
 
     Minimises ‖X - GSFᵀ‖² over G, S, F ≥ 0 with GᵀG = I and FᵀF = I: G groups the samples and F the
@@ -289,7 +265,7 @@ class ONMF(Weighable):
 
 
 @dataclass(eq=False, repr=False)
-class SemiNMF(Alternated, Weighable):
+class SemiNMF(Alternated):
     """Semi-nonnegative matrix factorization (Semi-NMF), for data of any sign.
 
     Minimises ‖X - GFᵀ‖² over G ≥ 0 and F of any sign. F is computed from G first, so with

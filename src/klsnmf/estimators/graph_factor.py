@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..models.nmf import NMF
 from ..models.rmnmf import GroupedRobust, RobustNMF
 from .by_factors import Factorization
 from .factor import Alternated, dense
+from .part import Part
 
 #: The unit of RMNMF's samples is at least this share of the longest sample.
 _SHORTEST = 1e-9
@@ -33,9 +34,17 @@ _LARGEST_ALPHA = 1e50
 class GraphFactorization(Factorization):
     """What GNMF and RMNMF share: a graph of the samples, and its weight."""
 
+    _counts_copies = True
+
     _: KW_ONLY
     graph_weight: float = 1.0
     graph_neighbors: Any = 5
+
+    def _of_rows(self, part: Part) -> Self:
+        one = super()._of_rows(part)
+        if not isinstance(self.graph_neighbors, Integral):
+            one.graph_neighbors = part.graph_of(self.graph_neighbors)
+        return one
 
     def _graph(self, X: Matrix) -> Graph:
         if isinstance(self.graph_neighbors, Integral):

@@ -34,6 +34,10 @@ class KernelFactorization(KernelClusterer):
         "solver": [StrOptions({"auto", "multiplicative"})],
     }
 
+    @property
+    def _counts_copies(self) -> bool:
+        return self.labels == "kmeans" or super()._counts_copies
+
     def _problem_of(self, kernel: KernelSettings) -> Setup:
         """With G free and no local term: the solver, from starts that compete."""
         if self.solver == "multiplicative":
@@ -214,6 +218,7 @@ class KernelKMeans(KernelClusterer):
         return 2 * self.objective_
 
     def _rule_for_new(self, G: Array, *known: Any) -> NewSamples:
-        length = np.sqrt(np.maximum(np.count_nonzero(G, axis=0), 1)).astype(G.dtype)
+        largest = G.max(axis=0)  # 1/length, or zero if there are no members
+        length = 1 / np.where(largest > 0, largest, 1)
         new = super()._rule_for_new(G, *known)
         return NearestMean(new.C, new.sums, new.lengths, new.lam, True, length)

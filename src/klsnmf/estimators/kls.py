@@ -165,11 +165,12 @@ class KLSNMF(Streamed, KernelClusterer):
         Prototypes: means of the samples, weighted by ``W_``. Not available with "precomputed".
     W_, G_ : ndarrays of shape (n_samples, n_clusters)
         The factors. The columns of ``G_`` have length 1. Column k belongs to label k. They have a
-        row for each sample of the fit: see ``fitted_on_``.
+        row for each sample of the fit: see ``fitted_on_``, and :doc:`/weights`.
     fitted_on_ : ndarray or None
-        The rows of X, in ascending order, that were fitted if ``fit_on`` chose a part; None if all
-        were. ``W_``, ``G_``, ``radius_`` and the labels in ``levels_`` are those of this part.
-        After ``partial_fit``, the places in the stream of the samples that were fitted.
+        The rows of X, in ascending order, that were fitted if ``fit_on`` chose a part, or if
+        ``sample_weight`` left some out or repeated some; None if each was fitted once. ``W_``,
+        ``G_``, ``radius_`` and the labels in ``levels_`` are those of these rows. After
+        ``partial_fit``, the places in the stream of the samples that were fitted.
     n_samples_seen_ : int
         After ``partial_fit``: the number of samples in all batches.
     notes_ : tuple of records

@@ -130,23 +130,31 @@ def lost_with_most(labels: Labels, G: Array) -> Labels:  # (n,), (n, k) -> (n,)
 
 
 def read_labels(
-    G: Array, labels: Labels, how: str, rng: np.random.RandomState
+    G: Array,
+    labels: Labels,
+    how: str,
+    rng: np.random.RandomState,
+    weight: Array | None = None,
 ) -> tuple[Labels, Reading]:  # (n, k), (n,) -> (n,)
     """The labels of the samples, and the rule for new ones.
 
-    ``G`` has columns of length 1, and ``labels`` are those of the largest coefficients.
+    ``G`` has columns of length 1, and ``labels`` are those of the largest coefficients. Samples may
+    have weights, (n,).
     """
     known = np.asarray(G.any(axis=1))
     if how == "kmeans" and known.any():
-        return _grouped(G, known, rng)
+        return _grouped(G, known, rng, weight)
     lost = labels[~known]
     return labels, Largest(int(lost[0] if lost.size else np.argmax(np.bincount(labels))))
 
 
-def _grouped(G: Array, known: Array, rng: np.random.RandomState) -> tuple[Labels, Grouped]:
+def _grouped(
+    G: Array, known: Array, rng: np.random.RandomState, weight: Array | None
+) -> tuple[Labels, Grouped]:
     """k-means on the rows that are not zero: the others would become a cluster of their own."""
     rows, k = normalize(G[known]), G.shape[1]
-    means = kmeans(rows, min(k, len(rows)), draw_seed(rng), n_init=_RUNS)
+    some = None if weight is None else weight[known]
+    means = kmeans(rows, min(k, len(rows)), draw_seed(rng), n_init=_RUNS, weight=some)
     number = np.zeros(len(means.cluster_centers_), dtype=np.intp)
     number[means.labels_] = by_appearance(means.labels_)
     default = int(np.argmax(np.bincount(number[means.labels_])))

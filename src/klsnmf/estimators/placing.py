@@ -1,10 +1,15 @@
-"""New samples, for methods that compare them with the samples of the fit by a similarity."""
+"""New samples, for methods that compare them with the samples of the fit by a similarity.
+
+Samples of X that were not fitted are placed in the same way.
+"""
 
 from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,8 +21,10 @@ from ..core.types import Array, Labels, Matrix
 from ..kernels.outliers import Neighbourhoods
 from ..kernels.similarity import Similarity
 from ..models.new_samples import NewSamples
-from .base import Clusterer
+from .base import Clusterer, Result
 from .labels import led_by, strength
+from .notes import OfAPart
+from .part import Part
 
 
 class Placing(Clusterer):
@@ -107,6 +114,102 @@ class Placing(Clusterer):
         if not -n <= i < n:
             raise IndexError(f"i={i} is not a sample; there are {n}.")
         return self.G_ @ self.W_[i, :]
+
+
+class Partly(Placing):
+    """A clusterer that may fit some rows of X only, or some of them more than once."""
+
+    fitted_on_: Labels | None
+
+    @property
+    @abstractmethod
+    def _counts_copies(self) -> bool:
+        """Whether a fit depends on how many samples there are somewhere."""
+
+    @abstractmethod
+    def _setup(self) -> Any:
+        """What the parameters mean."""
+
+    @abstractmethod
+    def _fitted(
+        self,
+        estimators: Sequence[Self],
+        X: Any,
+        known: Labels | None = None,
+        weight: Array | None = None,
+    ) -> list[Result]:
+        """What the fit of each estimator to these samples comes to."""
+
+    def _results(
+        self,
+        estimators: Sequence[Self],
+        X: Any,
+        known: Labels | None = None,
+        sample_weight: Any = None,
+    ) -> list[Result]:
+        part = Part.of(self, X, sample_weight)
+        weighted = {} if sample_weight is None else {"_weighted": True}
+        if part is None or part.whole:
+            weight = None if part is None else part.weight
+            results = self._fitted(estimators, X, known, weight)
+            also = {**weighted, "fitted_on_": None}
+            return [Result({**one.attributes, **also}, one.notes) for one in results]
+        part.source.require_finite(type(self).__name__)
+        if self.verbose:
+            print(f"{len(part.rows):,} of {part.source.n:,} samples are fitted, others are placed")
+        some = [one._of_rows(part) for one in estimators]
+        results = some[0]._fitted(some, part.source.take(part.rows), None, part.weight)
+        return [
+            one._with_rest(part, result, weighted)
+            for one, result in zip(estimators, results, strict=True)
+        ]
+
+    def _of_rows(self, part: Part) -> Self:
+        """The same, where something was given for all samples with that of the fitted ones."""
+        one, rows, graph = copy(self), part.rows, getattr(self, "graph_neighbors", 0)
+        if not isinstance(self.init, str) and len(self.init) == 2:
+            W, G = (part.rows_of(V, "a factor of init") for V in self.init)
+            one.init = W / np.bincount(rows)[rows, None], G  # copies share the entry of W
+        if not np.isscalar(graph):
+            one.graph_neighbors = part.graph_of(graph)
+        return one
+
+    def _with_rest(self, part: Part, result: Result, also: dict[str, Any]) -> Result:
+        """The fit of some rows, with labels and strengths of all samples."""
+        fitted = copy(self)
+        fitted._keep(result)
+        labels, strengths = part.place_all(fitted)
+        attributes = {
+            **result.attributes,
+            **{"labels_": labels, "strengths_": strengths, "fitted_on_": part.rows},
+            **also,
+            "_clusters": fitted._clusters_of_fit,
+        }
+        told = (OfAPart(len(part.rows), part.source.n),) if part.drawn else ()
+        return Result(attributes, (*result.notes, *told))
+
+    def _as_shown(self) -> Self:
+        rows = getattr(self, "fitted_on_", None)
+        if rows is None:
+            return self
+        shown = copy(self)
+        shown.labels_, shown.strengths_ = self.labels_[rows], self.strengths_[rows]
+        return shown
+
+    def _rows_shown(self, X: Matrix) -> Labels | None:
+        rows = getattr(self, "fitted_on_", None)
+        samples = getattr(self, "n_samples_seen_", self.labels_.shape[0])
+        if rows is not None and X.shape[0] != samples:
+            raise ValueError(
+                f"X has {X.shape[0]} samples, and {samples} were clustered: give all of them, in "
+                "the same order."
+            )
+        return rows
+
+    @property
+    def _clusters_of_fit(self) -> Labels:
+        """The labels of the samples of the fit, those of outliers included."""
+        return getattr(self, "_clusters", self.labels_)
 
 
 def placed(

@@ -8,9 +8,8 @@ of one batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,13 +20,10 @@ from ..core import memory
 from ..core.arrays import require_host
 from ..core.kmeans import draw_seed
 from ..core.sketch import SKETCH, Sketch, Stream
-from ..core.types import Labels, Matrix
+from ..core.types import Matrix
 from ..kernels.inputs import here
 from ..kernels.outliers import Neighbourhoods
-from .base import Result
-from .notes import OfAPart
-from .part import Part
-from .placing import Placing
+from .placing import Partly
 from .validate import as_numbers, fit_method, noted_names
 
 
@@ -39,43 +35,14 @@ def _knows_samples(estimator: Any) -> bool:
     return True
 
 
-class Streamed(Placing):
-    """Very many samples, for a clusterer that fits them: by a part, or batch after batch."""
+class Streamed(Partly):
+    """A clusterer that samples come to batch after batch."""
 
     fit_on: int | str
     kernel: Any
     n_clusters: int | str
 
-    fitted_on_: Labels | None
     _stream: Stream
-
-    def _results(
-        self, estimators: Sequence[Self], X: Any, known: Labels | None = None
-    ) -> list[Result]:
-        part, clusterer = Part.of(self, X), cast(Any, super())
-        fit: Callable[..., list[Result]] = clusterer._results
-        if part is None:
-            results = fit(estimators, X, known)
-            return [Result({**one.attributes, "fitted_on_": None}, one.notes) for one in results]
-        part.source.require_finite(type(self).__name__)
-        if self.verbose:
-            print(f"{len(part.rows):,} of {part.source.n:,} samples are fitted, others are placed")
-        results = fit(estimators, part.source.take(part.rows))
-        return [
-            one._with_rest(part, result) for one, result in zip(estimators, results, strict=True)
-        ]
-
-    def _with_rest(self, part: Part, result: Result) -> Result:
-        """The fit of a part, with labels and strengths of all samples."""
-        fitted = copy(self)
-        fitted._keep(result)
-        labels, strengths = part.place_all(fitted)
-        attributes = {
-            **result.attributes,
-            **{"labels_": labels, "strengths_": strengths, "fitted_on_": part.rows},
-            "_clusters": fitted._clusters_of_fit,
-        }
-        return Result(attributes, (*result.notes, OfAPart(len(part.rows), part.source.n)))
 
     @available_if(_knows_samples)  # type: ignore[untyped-decorator]
     @fit_method
@@ -145,6 +112,11 @@ class Streamed(Placing):
                     f"{kinds[not before]}: give all of them in the same form."
                 )
             return self._stream
+        if hasattr(self, "_weighted"):
+            raise ValueError(
+                "partial_fit counts every sample once, and the fit before had sample_weight: fit "
+                "without weights, or begin with partial_fit."
+            )
         size = SKETCH if isinstance(self.fit_on, str) else int(self.fit_on)
         seed = draw_seed(check_random_state(self.random_state))
         if not hasattr(self, "labels_"):
@@ -167,28 +139,9 @@ class Streamed(Placing):
         return Stream(sketch, sketch.seen, found.wide, float(apart.mean()))
 
     def _as_shown(self) -> Self:
-        rows = getattr(self, "fitted_on_", None)
-        if rows is None:
-            return self
-        shown = copy(self)
-        if hasattr(self, "_stream"):  # which keeps labels of the last batch
-            shown.labels_ = self._clusters_of_fit
-            shown.strengths_ = self._placed(self._kept())[1]
-        else:
-            shown.labels_, shown.strengths_ = self.labels_[rows], self.strengths_[rows]
+        if not hasattr(self, "_stream"):
+            return super()._as_shown()
+        shown = copy(self)  # a stream keeps labels of the last batch
+        shown.labels_ = self._clusters_of_fit
+        shown.strengths_ = self._placed(self._kept())[1]
         return shown
-
-    def _rows_shown(self, X: Matrix) -> Labels | None:
-        rows = getattr(self, "fitted_on_", None)
-        samples = getattr(self, "n_samples_seen_", self.labels_.shape[0])
-        if rows is not None and X.shape[0] != samples:
-            raise ValueError(
-                f"X has {X.shape[0]} samples, and {samples} were clustered: give all of them, in "
-                "the same order."
-            )
-        return rows
-
-    @property
-    def _clusters_of_fit(self) -> Labels:
-        """The labels of the samples of the fit, those of outliers included."""
-        return getattr(self, "_clusters", self.labels_)

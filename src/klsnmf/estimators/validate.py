@@ -20,11 +20,15 @@ from sklearn.utils.validation import validate_data
 from ..core import arrays
 from ..core.arrays import require_same_place, to_host
 from ..core.spellings import RENAMED
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.words import meant
 from ..grams.base import Gram
 from ..kernels.functions import KERNELS
+from ..kernels.inputs import require_moderate, require_some_weight
 from ..kernels.workers import DaskClient
+
+#: Copies of samples that a fit makes for their weights, at most.
+MOST_COPIES = 10_000_000
 
 #: What each parameter may be, by name. A method has some of them.
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -91,10 +95,8 @@ def fit_method(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def fit(self: Any, *args: Any, **given: Any) -> Any:
         for name in sorted(given.keys() - known.keys()):
-            remedy = "Use WNMF, ONMF or SemiNMF, which weigh samples, or repeat samples."
             raise TypeError(
-                f"{type(self).__name__}.fit has no parameter {name!r}. "
-                f"{remedy if name == 'sample_weight' else meant(name, known)}".strip()
+                f"{type(self).__name__}.fit has no parameter {name!r}. {meant(name, known)}".strip()
             )
         return checked(self, *args, **given)
 
@@ -140,6 +142,39 @@ def has_gaps(X: Matrix) -> bool:
 def noted_names(estimator: Any) -> dict[str, Any]:
     """What scikit-learn noted about the features of X."""
     return {name: value for name, value in vars(estimator).items() if name.endswith("_in_")}
+
+
+def check_sample_weight(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array:  # (n,)
+    """Weights of n samples: nonnegative, not all zero, and not too large to compute with."""
+    name = "sample_weight"
+    weight = check_array(to_host(sample_weight), ensure_2d=False, dtype=dtype, input_name=name)
+    if weight.shape != (n,):
+        raise ValueError(f"{name} has shape {weight.shape}; it must be ({n},), one per sample.")
+    if weight.min() < 0:
+        raise ValueError(
+            f"{name} has negative entries, the smallest is {weight.min():.3g}; they must be "
+            "nonnegative."
+        )
+    if not weight.any():
+        raise ValueError(f"{name} is zero everywhere: give a weight to the samples to be fitted.")
+    require_moderate(weight, name)
+    require_some_weight(weight, name)
+    return np.asarray(weight)
+
+
+def copies_of(rows: Labels, weight: Array, remedy: str) -> Labels:  # (n,), (n,) -> (m,)
+    """Each row as often as its weight says, which must be a whole number."""
+    if not np.array_equal(weight, np.round(weight)):
+        raise ValueError(
+            "sample_weight has fractions, and it must be whole numbers here, because copies of a "
+            f"sample are counted among its neighbours: round them, or {remedy}."
+        )
+    if weight.sum() > MOST_COPIES:
+        raise ValueError(
+            f"sample_weight asks for {weight.sum():.3g} copies, and at most {MOST_COPIES:.0e} can "
+            f"be fitted here: divide it by a constant and round it, or {remedy}."
+        )
+    return np.repeat(rows, weight.astype(np.intp))
 
 
 def check_start(init: Any, n: int, k: int, K: Gram) -> dict[str, Array]:

@@ -152,6 +152,11 @@ class Gram(Operator):
         self.shape, self.dtype, self.flops = (n, n), precision(diagonal), flops
         self.diagonal, self.largest, self.nonnegative = diagonal, largest, nonnegative
 
+    #: The weights ω of samples, (n,), and √ω, (n, 1), which stands for the vector of ones. Only a
+    #: `WeightedGram` has some.
+    weight: Array | None = None
+    root: Any = 1.0
+
     #: Whether its entries are at hand, as an array or a sparse matrix ``K``.
     stored: bool = False
 
@@ -162,6 +167,18 @@ class Gram(Operator):
     @property
     def trace(self) -> float:
         return float(to_host(self.diagonal).sum(dtype=np.float64))
+
+    def count(self, some: Array) -> float:  # (n,)
+        """How many samples these are."""
+        return int(namespace(some).count_nonzero(some))
+
+    def median(self, values: Array) -> float:  # (n,)
+        """The median over samples."""
+        return float(np.median(to_host(values)))
+
+    def each(self, values: Array) -> Array:  # (n,)
+        """What a sample has of something that its weight multiplies."""
+        return values
 
     def entries(self) -> Matrix:  # (n, n)
         """All entries: those that are stored, or an array made of as many products as columns."""

@@ -18,7 +18,9 @@ from .sparse import SparseGram
 class Graph(Weights):
     """The symmetric weights A of a graph of n samples, in CSR form or an array on a device."""
 
-    def __init__(self, A: Matrix) -> None:
+    def __init__(self, A: Matrix, degrees: Array | None = None) -> None:
+        if degrees is not None:
+            self.degrees = degrees
         self.weights = SparseGram(A) if sparse.issparse(A) else DenseGram(A)
         self.shape, self.dtype = self.weights.shape, self.weights.dtype
         self.order, self.flops = self.weights.order, self.weights.flops
@@ -43,7 +45,15 @@ class Graph(Weights):
         return namespace(A).sum(A, axis=1)[:, None]
 
     def in_single_precision(self) -> Graph:
-        return Graph(cast(self.weights.K, namespace(self.weights.K).float32))
+        single = namespace(self.weights.K).float32
+        return Graph(cast(self.weights.K, single), cast(self.degrees, single))
+
+    def weighted(self, weight: Array | None) -> Graph:  # (n,)
+        """The graph of samples with weights ω: Ω^½AΩ^½, with the degrees of A among all copies."""
+        if weight is None:
+            return self
+        root, A = sparse.diags_array(np.sqrt(weight)), self.weights.K
+        return Graph((root @ A @ root).tocsr(), (A @ weight)[:, None])
 
     def beside(self, K: Gram) -> Graph:
         """The same graph where products with K are made: sparse, or as an array on a device."""

@@ -67,7 +67,7 @@ def leading_eigenvectors(
 ) -> tuple[Array, Array]:  # (k,), (n, k)
     """The largest eigenvalues of S in descending order, and their vectors."""
     n = K.shape[0]
-    degrees = np.abs(K.dot(np.ones((n, 1), K.dtype)).astype(np.float64))
+    degrees = np.abs(K.dot(K.root * np.ones((n, 1), K.dtype)) / K.root).astype(np.float64)
     root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
     if n > _MANY and K.nonnegative and not K.clipped:  # then no eigenvalue is beyond 1
         root = root.astype(K.dtype)

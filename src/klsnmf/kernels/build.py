@@ -94,6 +94,17 @@ class KernelSettings:
                 )
         return list(self.kernel)
 
+    @property
+    def counts(self) -> bool:
+        """Whether the kernel depends on how many samples are near, so that copies are needed."""
+        if len(self.kernels) > 1 or self.diffusion not in (0, "auto", "unweighted"):
+            return True
+        kernel, kept = self.kernels[0], self.n_neighbors
+        if kernel == "precomputed":
+            return False
+        some = None if kept is None or isinstance(kept, str) else kept
+        return neighbors_wanted(kernel_of(kernel), self.radius, some) > 0
+
     def views(self, X: Matrix, unit: float, k: int | None, *, local: bool) -> list[View]:
         """Each kernel on the samples X, given in this unit.
 

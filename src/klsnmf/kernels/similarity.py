@@ -20,6 +20,7 @@ from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
 from ..grams.spectral import first_steps
+from ..grams.weighted import WeightedGram
 from .among import Among, near, near_wanted
 from .functions import Kernel, KernelFunction, density, kernel_of
 
@@ -93,6 +94,11 @@ class View:
     K: Gram  # to factorize
     kernel: Similarity  # for new samples
     local: bool = True  # whether a local term adds anything: lam="auto" is 0 where it does not
+
+    def weighted(self, weight: Array) -> View:  # (n,)
+        """The same for samples with weights, where K is that before diffusion."""
+        K = WeightedGram(self.K, weight)
+        return replace(self, base=K, K=K)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,12 @@ class ConvexNMF:
     @cached_property
     def reach(self) -> Array:  # (n, 1)
         """|K|1."""
-        return self.absolute(np.ones((self.K.shape[0], 1), self.K.dtype))
+        return self.absolute(self.ones)
+
+    @property
+    def ones(self) -> Array:  # (n, 1)
+        """1, or √ω if samples have weights."""
+        return np.asarray(self.K.root * np.ones((self.K.shape[0], 1), self.K.dtype))
 
     def absolute(self, V: Array, KV: Array | None = None) -> Array:  # (n, k)
         """|K|V = 2K⁺V - KV."""
@@ -67,7 +72,7 @@ class ConvexNMF:
     def first_step(self, V: Array, other: Array, product: Array) -> Array:
         """W ← max(0, W - z ∘ (KW·GᵀG - KG) / (|K|z·GᵀG)), z = W + ε, ahead of the last W."""
         W, A = np.maximum(V, 0, out=V), square(other)
-        size = W.max(axis=0)
+        size = (W / self.K.root).max(axis=0)
         lift = (_LIFT * np.where(size > 0, size, 1)).astype(W.dtype)
         bound = np.abs(A)
         least = np.multiply(self.reach, lift @ bound, out=np.empty_like(W))
@@ -79,7 +84,7 @@ class ConvexNMF:
             slope = dot(KY, A)
             down = slope + least if alike else dot(self.absolute(Y, KY), bound) + least
             slope -= product
-            new = Y + lift
+            new = Y + self.K.root * lift
             new *= slope
             new /= down
             np.subtract(Y, new, out=new)
@@ -100,7 +105,7 @@ class ConvexNMF:
 
     def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
         A = square(second)
-        weight = np.multiply(self.K.diagonal[:, None], np.diag(A))
+        weight = np.multiply(self.K.each(self.K.diagonal)[:, None], np.diag(A))
         in_W = gain(first, dot(of_first, A) - of_second, weight, lambda V: dot(self.K.dot(V), A))
         return in_W + gain_by_rows(second, first.T @ of_first, of_first)
 

@@ -37,27 +37,31 @@ class Lloyd(Model):
 
     def update_W(self, s: State) -> Array:
         """The means; an empty cluster restarts at the sample that is farthest from its mean."""
-        members = np.eye(s.G.shape[1], dtype=s.G.dtype)[np.argmax(s.G, axis=1)]
-        size = members.sum(axis=0)
+        members = self.members(np.argmax(s.G, axis=1), s)
+        size = column_inner(members, members)
         empty = np.flatnonzero(size == 0)
         if empty.size:
-            distance = self.K.diagonal - self.nearness(s).max(axis=1)
+            distance = self.K.each(self.K.diagonal) - self.nearness(s).max(axis=1)
             furthest = np.argsort(-distance, kind="stable")[: empty.size]
-            members[furthest, empty] = 1
-            size[empty] = 1
+            alone = np.broadcast_to(self.K.root, (len(members), 1))[furthest, 0]
+            members[furthest, empty], size[empty] = alone, alone**2
         return members / size
 
     def update_G(self, s: State) -> Array:
         """Each sample goes to the nearest mean."""
-        return np.eye(s.G.shape[1], dtype=s.G.dtype)[self.labels(s)]
+        return self.members(self.labels(s), s)
+
+    def members(self, labels: Labels, s: State) -> Array:  # (n, k)
+        """A 1 for each sample in its cluster, or √ω if samples have weights."""
+        return np.asarray(self.K.root * np.eye(s.G.shape[1], dtype=s.G.dtype)[labels])
 
     def nearness(self, s: State) -> Array:  # (n, k)
         """2 KW_ik - C_kk, C = WᵀKW: what is left of -‖φ(x_i) - m_k‖² without K_ii."""
-        return 2 * s.KW - column_inner(s.W, s.KW)
+        return np.asarray(2 / self.K.root * s.KW - column_inner(s.W, s.KW))
 
     def labels(self, s: State) -> Labels:
         return np.argmax(self.nearness(s), axis=1)
 
     def loss(self, s: State) -> float:
-        C, size = column_inner(s.W, s.KW), s.G.sum(axis=0)
+        C, size = column_inner(s.W, s.KW), column_inner(s.G, s.G)
         return (self.K.trace - 2 * inner(s.G, s.KW) + float(C @ size)) / 2

@@ -188,7 +188,7 @@ class LocalSimilarity(Model):
         if self.lam == 0 or not xp.any(known):
             return 0.0
         alone = known & (xp.max(self.scores(s), axis=1) <= 0)
-        return int(xp.count_nonzero(alone)) / int(xp.count_nonzero(known))
+        return self.K.count(alone) / self.K.count(known)
 
 
 def GG(s: State) -> Array:  # (k, k)
@@ -290,7 +290,7 @@ def reseeded(f: LocalSimilarity, s: State, W: Array) -> Array:
     if not xp.all(used):
         best = xp.max(f.scores(s), axis=1)
         explained = best * xp.abs(best)  # with its sign: samples that nothing explains differ
-        worst = xp.argsort(explained - f.K.diagonal, stable=True)
+        worst = xp.argsort(f.K.each(explained - f.K.diagonal), stable=True)
         empty = [k for k in range(W.shape[1]) if not used[k]]
         for rank, k in enumerate(empty):
             W[:, k] = 0

@@ -17,7 +17,7 @@ from ..core.archive import Archive, refused_by
 from ..core.checks import need
 from ..core.types import Array, Labels
 from .fingerprints import differences
-from .solution import End, Standing, Start, Status, Trouble
+from .solution import End, Standing, Start, Status, Trouble, factors_of_labels
 
 #: How many numbers the state of a Mersenne Twister has.
 _TWISTER = 624
@@ -168,7 +168,8 @@ def _unpacked_start(start: Any, samples: int) -> Start:
     need(dtype in (np.float32, np.float64), f"a start holds {dtype}")
     labels = _labels(start["labels"], samples)
     need(labels.max() < columns, "a label is too large")
-    return Start.of_labels(way, labels, columns, lambda V: V.astype(dtype))
+    W, G = factors_of_labels(labels, columns)
+    return Start(way, {"W": W.astype(dtype), "G": G.astype(dtype)})
 
 
 def _unpacked_fit(fit: Standing, samples: int) -> Standing:

@@ -120,8 +120,8 @@ def with_best_starts(problem: Problem, *, regroup: bool) -> Problem:
         some = _lowest(tried, CANDIDATES)
         better = regrouped(K, [one.solution for one in some])
         tried = [replace(one, solution=new) for one, new in zip(some, better, strict=True)]
-    hold = problem.K.hold
-    kept = [Start.of_labels(one.way, one.labels, k, hold) for one in _lowest(tried, FINALISTS)]
+    best = _lowest(tried, FINALISTS)
+    kept = [Start.of_labels(one.way, one.labels, k, problem.K) for one in best]
     problem = replace(problem, starts=kept)
     return replace(problem, callback=stop) if stopped else problem
 
@@ -239,10 +239,11 @@ def collapse_lam(problem: Problem) -> float:
         KG = problem.K.dot(G)
         DG = problem.K.distances(G, KG)
         xp = namespace(KG)
-        rounding = 100 * xp.finfo(KG.dtype).eps * problem.K.largest * xp.sum(G, axis=0)
-        known = rounding < DG
+        root = problem.K.root
+        rounding = 100 * xp.finfo(KG.dtype).eps * problem.K.largest * xp.sum(root * G, axis=0)
+        known = root * rounding < DG
         ratio = xp.where(known, KG / xp.where(known, DG, 1), xp.inf)
-        found.append(np.median(to_host(xp.max(ratio, axis=1))))
+        found.append(problem.K.median(xp.max(ratio, axis=1)))
     lam = float(np.median(found))
     return lam if 0 < lam < np.inf else 0.0
 

@@ -57,7 +57,7 @@ def can_be_regrouped(starts: Sequence[Start]) -> bool:
 
 def settled(K: Gram, labels: Sequence[Labels], k: int) -> list[Solution]:
     """Exact steps at λ = 0, from labels."""
-    each = [K.hold(np.eye(k)[some]) for some in labels]
+    each = [K.hold(K.root * np.eye(k)[some]) for some in labels]
     model = LocalSimilarity(K, 0.0, EXACT)
     starts = [{"W": G, "G": G} for G in each]
     return solve([model] * len(starts), starts, max_iter=SETTLING_STEPS, tol=0, phase="regrouping")
@@ -219,7 +219,7 @@ def _worst(grouping: Grouping) -> Labels:
     """For each cluster that has samples, the sample that is explained worst."""
     squares = grouping.own(grouping.likeness) ** 2
     left = to_host(grouping.K.diagonal) - quotient(squares, grouping.explained[grouping.labels])
-    order = np.lexsort((left, grouping.labels))
+    order = np.lexsort((grouping.K.each(left), grouping.labels))
     return np.asarray(order[np.flatnonzero(np.diff(grouping.labels[order], append=-1))])
 
 

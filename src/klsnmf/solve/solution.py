@@ -12,6 +12,7 @@ import numpy as np
 from ..core.arithmetic import columns, lengths
 from ..core.arrays import like, to_host
 from ..core.types import Array, Labels
+from ..grams.base import Gram
 
 #: The kind of a start that was already chosen among many, with clusters exchanged.
 CHOSEN = "chosen"
@@ -27,9 +28,9 @@ class Start(NamedTuple):
     factors: dict[str, Array]
 
     @classmethod
-    def of_labels(cls, way: str, labels: Labels, k: int, hold: Callable[[Array], Array]) -> Start:
-        W, G = factors_of_labels(labels, k)
-        return cls(way, {"W": hold(W), "G": hold(G)})
+    def of_labels(cls, way: str, labels: Labels, k: int, K: Gram) -> Start:
+        W, G = factors_of_labels(labels, k, K.weight)
+        return cls(way, {"W": K.hold(K.root * W), "G": K.hold(K.root * G)})
 
     @property
     def k(self) -> int:
@@ -41,11 +42,12 @@ class Start(NamedTuple):
         return to_host(self.factors["G"]).argmax(axis=1) if self.way in BY_LABELS else None
 
 
-def factors_of_labels(labels: Labels, k: int) -> tuple[Array, Array]:  # (n, k), (n, k)
+def factors_of_labels(
+    labels: Labels, k: int, weight: Array | None = None
+) -> tuple[Array, Array]:  # (n, k), (n, k)
     """G = one-hot + 0.2 and W = G / cluster size: near the labels, yet free to leave them."""
-    onehot = np.eye(k)[labels]
-    G = onehot + 0.2
-    return G / np.maximum(onehot.sum(axis=0), 1), G
+    G, size = np.eye(k)[labels] + 0.2, np.bincount(labels, weight, k)
+    return G / np.where(size > 0, size, 1), G
 
 
 @dataclass(frozen=True)

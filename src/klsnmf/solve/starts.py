@@ -49,7 +49,7 @@ def starts(
     """
     if init == "random":
         pairs = [random_factors(K.shape[0], k, rng) for _ in steps(range(n_init), "starts")]
-        return [Start(init, {"W": K.hold(W), "G": K.hold(G)}) for W, G in pairs]
+        return [Start(init, {"W": K.hold(K.root * W), "G": K.hold(K.root * G)}) for W, G in pairs]
     ways = {"auto": ("spectral", "kmeans") if X is not None else ("spectral",)}.get(init, (init,))
     chosen = [ways[i % len(ways)] for i in range(n_init)]
     if "spectral" in chosen:
@@ -63,13 +63,14 @@ def starts(
         if way == "kmeans":
             waiting[turn] = draw_seed(rng)
         elif repeats < _SAME_AGAIN:
-            labels[turn] = by_appearance(kmeans(embedding, k, draw_seed(rng)).labels_)
+            found = kmeans(embedding, k, draw_seed(rng), weight=K.weight).labels_
+            labels[turn] = by_appearance(found)
             key = labels[turn].tobytes()
             repeats = repeats + 1 if key in seen else 0
             seen.add(key)
-    of_samples = kmeans_labels(X, k, list(waiting.values()))
+    of_samples = kmeans_labels(X, k, list(waiting.values()), weight=K.weight)
     for turn, found in zip(steps(list(waiting), "starts from samples"), of_samples, strict=True):
         labels[turn] = by_appearance(found)
     first = {labels[turn].tobytes(): turn for turn in sorted(labels, reverse=True)}
     turns = sorted(first.values())
-    return [Start.of_labels(chosen[turn], labels[turn], k, K.hold) for turn in turns]
+    return [Start.of_labels(chosen[turn], labels[turn], k, K) for turn in turns]
