@@ -1548,6 +1548,30 @@ FAULTS = [
         "found = crossed + p / (own + p)",
         "test_half_of_the_walks_cross_where_there_is_no_border",
     ),
+    Fault(
+        "doubts: a cluster that may be two is told again beside its pair",
+        "own = [part for part in two if part[0] in (a, b)]",
+        "own = []",
+        "test_each_doubt_is_told_once_with_numbers_to_try",
+    ),
+    Fault(
+        "doubts: every weak pair takes a cluster from the number to try",
+        "return self.n_clusters - int(connected_components(graph, directed=False)[0])",
+        "return len(self.doubts.one)",
+        "test_each_doubt_is_told_once_with_numbers_to_try",
+    ),
+    Fault(
+        "doubts: the parts of a cluster are not those of its clearest border",
+        "found[c], parts[c] = crossed, sizes[c]",
+        "found[c] = crossed",
+        "test_a_border_inside_is_the_border_between_the_clusters_joined",
+    ),
+    Fault(
+        "notes: tiny clusters are not told",
+        'kept = {**result.attributes, "notes_": (*result.notes, *tiny)}',
+        'kept = {**result.attributes, "notes_": result.notes}',
+        "test_tiny_clusters_of_a_fit_are_noted_without_a_warning",
+    ),
 ]
 
 

@@ -24,6 +24,7 @@ from ..core.work import timed
 from ..kernels.inputs import here
 from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
+from .doubtful import tiny_clusters
 from .habits import Habits
 from .labels import Reading
 from .notes import FitWarning, Note, verdict_of
@@ -128,13 +129,18 @@ class Clusterer(
                     warn(FitWarning(note))
         for estimator, result in zip(estimators, results, strict=True):
             estimator._keep(result)
+        for note in self.notes_ if self.verbose else ():
+            if not note.warns:
+                print(note)
 
     @abstractmethod
     def _results(self, estimators: Sequence[Self], X: Any) -> list[Result]:
         """What the fit of each estimator comes to; the estimators stay as they are."""
 
     def _keep(self, result: Result) -> None:
-        kept = {**result.attributes, "notes_": result.notes}
+        labels = result.attributes["labels_"]
+        tiny = tiny_clusters(labels, result.attributes["G_"].shape[1])
+        kept = {**result.attributes, "notes_": (*result.notes, *tiny)}
         mine = vars(self).items()
         others = {name: v for name, v in mine if not name.endswith("_") and name not in _OF_A_FIT}
         # One assignment: whoever interrupts it finds the old fit or the new one.
