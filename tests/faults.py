@@ -1520,14 +1520,14 @@ FAULTS = [
     ),
     Fault(
         "predict: samples unlike all others are placed with confidence",
-        "strengths[strangers(estimator, table.X)] = 0",
-        "strangers(estimator, table.X)",
+        "if found is not None:\n            strengths[found.unlike] = 0",
+        "if found is None:\n            strengths[found.unlike] = 0",
         "test_new_samples_unlike_all_others_are_told",
     ),
     Fault(
         "predict: samples of the fit are unlike the others",
-        "finder.kneighbors(Y)[0][:, -1] > widest",
-        "finder.kneighbors(Y)[0][:, -1] > 0.5 * widest",
+        "new[:, -1] > own[:, -1].max()",
+        "new[:, -1] > 0.5 * own[:, -1].max()",
         "test_unlike_is_farther_than_any_sample_is",
     ),
     Fault(
@@ -1547,6 +1547,18 @@ FAULTS = [
         "found = (crossed + p / (own + p)) / 2",
         "found = crossed + p / (own + p)",
         "test_half_of_the_walks_cross_where_there_is_no_border",
+    ),
+    Fault(
+        "predict: far samples are told though chance explains them",
+        "return count if by_chance < _BY_CHANCE else 0",
+        "return count",
+        "test_far_samples_are_counted_where_chance_does_not_explain_them",
+    ),
+    Fault(
+        "append: samples of a new kind are not told",
+        "notes += _far(found, strengths > 0)",
+        "pass",
+        "test_samples_of_a_new_kind_are_told",
     ),
     Fault(
         "doubts: a cluster that may be two is told again beside its pair",

@@ -26,7 +26,7 @@ from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
 from .doubtful import tiny_clusters
 from .habits import Habits
-from .labels import Reading
+from .labels import Reading, strength
 from .notes import FitWarning, Note, verdict_of
 from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
@@ -172,6 +172,24 @@ class Clusterer(
         scores : ndarray of shape (n_new, n_clusters), nonnegative
         """
         return self._scores(X, "scores")
+
+    def strengths(self, X: Any) -> Array:
+        """How clearly new samples belong to their clusters, from 0 (a tie) to 1.
+
+        The strength of a sample is 1 - second/first of its ``scores``, so it compares the clusters
+        with each other. It does not say that a sample is of a kind that the fit knows. For methods
+        that keep their samples, ``novelty`` says this.
+
+        Parameters
+        ----------
+        X : as for ``predict``
+
+        Returns
+        -------
+        strengths : ndarray of shape (n_new,)
+        """
+        scores = self._scores(X, "strengths")
+        return strength(scores, namespace(scores).argmax(scores, axis=1))
 
     def predict(self, X: Any) -> Labels:
         """The clusters of new samples: those of their largest scores.

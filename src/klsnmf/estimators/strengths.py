@@ -16,7 +16,7 @@ from ..core.arrays import host_copy, slices, to_host
 from ..core.sketch import MANY
 from ..core.types import Array, Labels, Matrix
 from ..core.work import tell
-from ..kernels.unlike import unlike
+from ..kernels.unlike import Beside, beside
 from .labels import strength
 
 #: How many neighbours have a vote.
@@ -53,14 +53,14 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
     return labels, strength(scores, labels)
 
 
-def strangers(estimator: Any, X: Matrix) -> Array:  # (m, p) -> (m,)
-    """Which new samples are unlike all samples of the fit, if the estimator keeps these."""
+def compared(estimator: Any, X: Matrix) -> Beside | None:  # (m, p)
+    """New samples beside those of the fit, if the estimator keeps these."""
     kernel = getattr(estimator, "_similarity", None)
     known = None if kernel is None else kernel.samples
     if known is None:
-        return np.zeros(X.shape[0], bool)
+        return None
     host = host_copy(estimator)
-    return unlike(to_host(known), host._samples_as_seen(to_host(X)))
+    return beside(to_host(known), host._samples_as_seen(to_host(X)))
 
 
 def _scores(estimator: Any, X: Matrix) -> Array:  # (m, k)
