@@ -1561,6 +1561,18 @@ FAULTS = [
         "test_samples_of_a_new_kind_are_told",
     ),
     Fault(
+        "tables: a text that comes twice is taken as a name",
+        "not may_name(cell) or cell in known",
+        "not may_name(cell)",
+        "test_a_column_of_different_texts_names_the_samples",
+    ),
+    Fault(
+        "strengths: samples of high strength are counted as weak",
+        "labels[(strength < WEAK) & (labels >= 0)]",
+        "labels[labels >= 0]",
+        "test_a_minority_of_low_strength_is_counted",
+    ),
+    Fault(
         "doubts: a cluster that may be two is told again beside its pair",
         "own = [part for part in two if part[0] in (a, b)]",
         "own = []",

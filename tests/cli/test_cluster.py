@@ -247,7 +247,7 @@ def test_quiet_and_notes(samples):
     shown, error = run("cluster", "mine.csv", "-k", K)
     assert "Note: Left out, because they hold text: 'remark'. To use one" in error
     lines = shown.splitlines()
-    assert lines[0] == "cluster\tsamples\tmedian strength"
+    assert lines[0] == "cluster\tsamples\tmedian strength\tbelow 0.3"
     assert lines[1].split("\t")[0] == "0"
     assert run("cluster", "mine.csv", "-k", K, "--quiet", "--force") == ("", "")
 

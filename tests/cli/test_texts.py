@@ -94,8 +94,8 @@ def test_the_table_shows_words_and_the_join_has_them():
     write_table(texts_of())
     shown, _ = run("cluster", "texts.csv", "--text-column", "body, whole", "-k", 3, "--join")
     head, first, *_ = shown.splitlines()
-    assert head.split("\t") == ["cluster", "samples", "median strength", "words"]
-    assert len(first.split("\t")[3].split()) == 6
+    assert head.split("\t") == ["cluster", "samples", "median strength", "below 0.3", "words"]
+    assert len(first.split("\t")[4].split()) == 6
     assert "Clustered by 40 words of 'body, whole'." in shown
     rows = rows_of("texts-clusters/joined.csv")
     assert list(rows[0]) == ["subject", "name", "body, whole", "cluster", "strength", "words"]

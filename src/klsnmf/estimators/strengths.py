@@ -22,6 +22,12 @@ from .labels import strength
 #: How many neighbours have a vote.
 NEIGHBORS = 10
 
+#: A sample with less strength could as well be in another cluster. This holds for methods whose
+#: strengths are high for clear clusters. For other methods, scores or distances are close for all
+#: clusters on any data.
+WEAK = 0.3
+_TELLING = ("kls-nmf", "gls-nmf", "spectral")
+
 #: Rows that are scored together; and more of them among more samples of a fit than these, of which
 #: cells are searched: each cell is then made ready once for all of them.
 _ROWS = 1000
@@ -51,6 +57,18 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
     scores = _scores(host_copy(estimator), to_host(X))
     labels = np.argmax(scores, axis=1)
     return labels, strength(scores, labels)
+
+
+def weak_members(
+    method: str, labels: Labels, strength: Array, k: int
+) -> Labels | None:  # (n,), (n,) -> (k,)
+    """How many samples of each cluster are weak; None for methods whose strengths do not tell.
+
+    A median hides a small group that was put into a large cluster.
+    """
+    if method not in _TELLING:
+        return None
+    return np.bincount(labels[(strength < WEAK) & (labels >= 0)], minlength=k)
 
 
 def compared(estimator: Any, X: Matrix) -> Beside | None:  # (m, p)

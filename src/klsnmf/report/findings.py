@@ -9,15 +9,9 @@ import numpy as np
 
 from ..estimators.doubtful import InDoubt, TinyClusters, tiny_clusters
 from ..estimators.notes import Collapsed, FewerClusters, NotClear, NotConverged, Note
-from ..estimators.strengths import by_votes
+from ..estimators.strengths import WEAK, by_votes
 from .run import Run
 from .text import plain, plural
-
-#: If the median strength is below this, most samples could as well be in another cluster. This is
-#: said only for methods whose strengths are high for clear clusters. For other methods, scores or
-#: distances are close for all clusters on any data.
-_WEAK = 0.3
-_TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,7 @@ def _few_distinct(run: Run) -> list[str]:
 
 def _weak(run: Run) -> list[str]:
     median = float(np.median(run.strength))
-    if median >= _WEAK or run.method not in _TELLING:
+    if median >= WEAK or run.weak is None:
         return []
     words = "are hardly more like their own cluster than like another"
     if by_votes(run.estimator):
