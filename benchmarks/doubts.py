@@ -22,7 +22,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from klsnmf import KLSNMF
 from klsnmf.core.words import wrapped
-from klsnmf.estimators.notes import InDoubt
+from klsnmf.estimators.doubtful import InDoubt
 
 from . import planted, rival_sets
 from .rows import read_file

@@ -21,6 +21,14 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+def as_labels(text):
+    """What ``klsnmf predict`` prints, without the column that labels.csv of a fit has not."""
+    lines = text.splitlines()
+    if not lines[0].endswith(",novelty"):
+        return text
+    return "".join(f"{line.rpartition(',')[0]}\n" for line in lines)
+
+
 def labels_of(folder):
     return np.array([int(row["cluster"]) for row in rows_of(Path(folder, "labels.csv"))])
 

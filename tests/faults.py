@@ -1728,14 +1728,14 @@ FAULTS = [
     ),
     Fault(
         "predict: samples unlike all others are placed with confidence",
-        "strengths[strangers(estimator, table.X)] = 0",
-        "strangers(estimator, table.X)",
+        "if found is not None:\n            strengths[found.unlike] = 0",
+        "if found is None:\n            strengths[found.unlike] = 0",
         "test_new_samples_unlike_all_others_are_told",
     ),
     Fault(
         "predict: samples of the fit are unlike the others",
-        "finder.kneighbors(Y)[0][:, -1] > widest",
-        "finder.kneighbors(Y)[0][:, -1] > 0.5 * widest",
+        "new[:, -1] > own[:, -1].max()",
+        "new[:, -1] > 0.5 * own[:, -1].max()",
         "test_unlike_is_farther_than_any_sample_is",
     ),
     Fault(
@@ -1755,6 +1755,54 @@ FAULTS = [
         "found = (crossed + p / (own + p)) / 2",
         "found = crossed + p / (own + p)",
         "test_half_of_the_walks_cross_where_there_is_no_border",
+    ),
+    Fault(
+        "predict: far samples are told though chance explains them",
+        "return count if by_chance < _BY_CHANCE else 0",
+        "return count",
+        "test_far_samples_are_counted_where_chance_does_not_explain_them",
+    ),
+    Fault(
+        "append: samples of a new kind are not told",
+        "notes += _far(found, strengths > 0)",
+        "pass",
+        "test_samples_of_a_new_kind_are_told",
+    ),
+    Fault(
+        "tables: a text that comes twice is taken as a name",
+        "not may_name(cell) or cell in known",
+        "not may_name(cell)",
+        "test_a_column_of_different_texts_names_the_samples",
+    ),
+    Fault(
+        "strengths: samples of high strength are counted as weak",
+        "labels[(strength < WEAK) & (labels >= 0)]",
+        "labels[labels >= 0]",
+        "test_a_minority_of_low_strength_is_counted",
+    ),
+    Fault(
+        "doubts: a cluster that may be two is told again beside its pair",
+        "own = [part for part in two if part[0] in (a, b)]",
+        "own = []",
+        "test_each_doubt_is_told_once_with_numbers_to_try",
+    ),
+    Fault(
+        "doubts: every weak pair takes a cluster from the number to try",
+        "return self.n_clusters - int(connected_components(graph, directed=False)[0])",
+        "return len(self.doubts.one)",
+        "test_each_doubt_is_told_once_with_numbers_to_try",
+    ),
+    Fault(
+        "doubts: the parts of a cluster are not those of its clearest border",
+        "found[c], parts[c] = crossed, sizes[c]",
+        "found[c] = crossed",
+        "test_a_border_inside_is_the_border_between_the_clusters_joined",
+    ),
+    Fault(
+        "notes: tiny clusters are not told",
+        'kept = {**result.attributes, "notes_": (*result.notes, *tiny)}',
+        'kept = {**result.attributes, "notes_": result.notes}',
+        "test_tiny_clusters_of_a_fit_are_noted_without_a_warning",
     ),
 ]
 

@@ -33,7 +33,7 @@ EXCEPTIONS = {
     # How sure a sample is of its cluster, and what a fit notes, in data.
     "report.run": "estimators.strengths",
     "report.page": "estimators.strengths",
-    "report.findings": "estimators.strengths estimators.notes",
+    "report.findings": "estimators.strengths estimators.notes estimators.doubtful",
 }
 
 #: Methods of estimators that stand above them: who asks for which public name, at the last moment.

@@ -83,6 +83,23 @@ def test_gaps_are_filled_and_strangers_told(files):
     assert rows_of("gap-clusters/labels.csv")[1]["strength"] == "0.0000"
 
 
+def test_samples_of_a_new_kind_are_told():
+    """Nearer to the model than its outlier is to the others, so that only many together tell."""
+    X, y = blobs(300, 3, 6, seed=0)
+    known, other = X[y < 2], X[y == 2]
+    write_csv("old.csv", np.vstack([known[20:], 9 * known[:1]]))
+    write_csv("other.csv", other[:20])
+    write_csv("same.csv", known[:20])
+    run("cluster", "old.csv", "-k", 2)
+    out, told = run("predict", "old-clusters", "other.csv", "--json")
+    _, also = run("cluster", "--append", "old-clusters", "other.csv")
+    for each in (told, also):
+        assert "20 of 20 samples are farther from the nearest sample of the model" in each
+    for rows in (json.loads(out), rows_of("other-clusters/labels.csv")):
+        assert all(float(row["novelty"]) >= 0.99 for row in rows)
+    assert run("predict", "old-clusters", "same.csv")[1] == ""
+
+
 @pytest.mark.parametrize("option", [["-k", "3"], ["--scale", "none"], ["--levels"], ["--seed", 1]])
 def test_what_the_model_has_decided(files, option):
     _, err = run("cluster", "--append", "old-clusters", "new.csv", *option, code=2)

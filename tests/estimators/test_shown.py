@@ -70,15 +70,15 @@ def test_no_answer_before_a_fit_and_none_where_html_is_not_wanted():
         assert model._repr_mimebundle_() == {"text/plain": repr(model)}
 
 
-def test_the_answer_counts_outliers_and_points_to_notes():
+def test_the_answer_counts_outliers_and_has_the_notes():
     X, _ = blobs(60, 3, 6, 0)
     far = np.vstack([X, X.max() * 50 * np.ones((1, 6))])
     model = KLSNMF(3, outliers="label", **QUICK).fit(far)
     assert "61 samples in 3 clusters of" in model._repr_html_()
     assert ", and 1 outlier;" in model._repr_html_()
-    assert " See notes_." not in model._repr_html_()
+    assert "<li>" not in model._answer_in_html()
     stopped = WNMF(3, n_init=1, max_iter=1, tol=1e-9).fit(X)
-    assert " See notes_." in stopped._repr_html_()
+    assert f"<li>{html.escape(str(stopped.notes_[0]))}</li>" in stopped._repr_html_()
 
 
 def test_the_name_of_a_class_is_escaped():

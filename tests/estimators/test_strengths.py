@@ -81,3 +81,26 @@ def test_clusters_read_by_k_means(name):
     means = np.array([rows[model.labels_ == c].mean(axis=0) for c in range(3)])
     distances = np.linalg.norm(rows[:, None] - means, axis=2)
     np.testing.assert_allclose(found, strength(nearness(distances), model.labels_), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in METHODS.items() if hasattr(kind, "scores")]
+)
+def test_strengths_of_new_samples_are_those_of_assign(name):
+    X, _ = blobs(60, 3, 6, seed=0)
+    model = METHODS[name](n_clusters=3, random_state=0).fit(X)
+    new = X[::3] * 0.9 + 0.1 * X[1::3]
+    np.testing.assert_allclose(model.strengths(new), assign(model, new)[1])
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_a_kind_that_the_fit_has_not_seen_is_novel(storage):
+    X, y = blobs(600, 3, 6, seed=0)
+    known, other = y < 2, y == 2
+    model = KLSNMF(2, random_state=0).fit(storage(X[known][::2]))
+    assert np.mean(model.novelty(storage(X[known][1::2])) >= 0.99) < 0.1
+    assert (model.novelty(storage(X[other])) >= 0.99).all()
+    assert not model.novelty(storage(X[known][::2])).any()
+    blind = KLSNMF(2, kernel="precomputed", random_state=0).fit(X @ X.T)
+    with pytest.raises(ValueError, match="keeps no samples"):
+        blind.novelty(X @ X.T)

@@ -19,7 +19,7 @@ from klsnmf.core import memory
 from klsnmf.io import images
 from klsnmf.io.matlab import read_mat
 from klsnmf.io.read import read
-from klsnmf.io.table import Choice, InputError, text_left_out
+from klsnmf.io.table import Choice, InputError, taken_as_names, text_left_out
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -50,6 +50,22 @@ def test_columns():
     assert found.features == ["b"]
     assert found.target.tolist() == ["u", "v"]
     assert table("a.csv", "a,c\n1,u\n3,\n", label_column="c").target.tolist() == ["u", None]
+
+
+def test_a_column_of_different_texts_names_the_samples():
+    rows = "a,cell,kind\n1,x,u\n2,y,u\n"
+    found = table("a.csv", rows)
+    assert found.ids == ["x", "y"]
+    assert found.features == ["a"]
+    assert found.messages == [taken_as_names("cell"), text_left_out(["kind"])]
+    assert table("a.csv", rows, columns=["a"]).ids == ["x", "y"]  # as for a model
+    for choice in ({"exclude": ["cell"]}, {"label_column": "cell"}, {"words": ["cell"]}):
+        assert list(table("a.csv", rows, **choice).ids) == ["1", "2"]
+    assert table("a.csv", rows, id_column="kind").ids == ["u", "u"]
+    for cells in ("xx", "1y", "x?", "x" + "y" * 61):  # equal, a number, missing, long
+        first, second = cells[0], cells[1:]
+        rows = f"a,cell\n1,{first}\n2,{second}\n3,{first}{first}\n"
+        assert list(table("a.csv", rows, columns=["a"]).ids) == ["1", "2", "3"]
 
 
 def test_names_of_columns_are_optional():
@@ -169,6 +185,9 @@ def test_parquet():
     assert found.target.tolist() == ["2020-01-01"] * 2
     found = read(Path("a.parquet"), Choice())
     assert found.messages == [text_left_out(["d"])]
+    parquet("b.parquet", a=[1, 2], cell=["x", "y"])
+    found = read(Path("b.parquet"), Choice())
+    assert (found.ids, found.messages) == (["x", "y"], [taken_as_names("cell")])
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_fit_with_fewer_clusters_than_pieces_joins_those_that_are_near(make, s
 def test_a_cluster_of_several_pieces_is_in_doubt():
     X, y = groups_of_clouds(0)
     (note,) = KLSNMF(5, random_state=0).fit(X).notes_
-    assert {c for c, _ in note.doubts.two} == set(range(5))
+    assert {c for c, *_ in note.doubts.two} == set(range(5))
     assert y.max() == 4
 
 

@@ -7,7 +7,9 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 
 from klsnmf import KLSNMF
+from klsnmf.estimators.strengths import weak_members
 from klsnmf.kernels.count import Evidence
+from klsnmf.report.clusters import clusters
 from klsnmf.report.findings import findings
 
 from ..helpers import blobs
@@ -80,6 +82,17 @@ def test_most_samples_are_in_doubt():
         assert findings(run_of(estimator, X, method=None, strength=strength)) == []
     plain = KMeans(3, n_init=1, random_state=0).fit(X)  # whose strengths are low as a rule
     assert findings(run_of(plain, X, method=None, strength=strength / 2)) == []
+
+
+def test_a_minority_of_low_strength_is_counted():
+    X, _ = blobs(60, 3, 6, seed=0)
+    model = KLSNMF(3, random_state=0).fit(X)
+    strength = np.ones(60)
+    strength[np.flatnonzero(model.labels_ == 1)[:5]] = 0.1
+    run = run_of(model, X, method=None, strength=strength)
+    assert [each.weak for each in clusters(run, 3, 1000)] == [0, 5, 0]
+    assert weak_members("kls-nmf", model.labels_, strength, 3).tolist() == [0, 5, 0]
+    assert weak_members("kmeans", model.labels_, strength, 3) is None
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])

@@ -263,7 +263,7 @@ def test_a_doubtful_cluster_is_marked(digits):
 
 def test_doubts_of_the_fit_can_be_looked_at_and_acted_on(browser, tmp_path):
     """Where a fit says that two clusters may be one, a click merges them."""
-    from klsnmf.estimators.notes import InDoubt
+    from klsnmf.estimators.doubtful import InDoubt
     from klsnmf.solve.solution import Doubts
 
     estimator = by_hand(np.arange(60) % 4)

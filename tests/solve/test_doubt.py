@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from klsnmf import KLSNMF
-from klsnmf.estimators.notes import InDoubt
+from klsnmf.estimators.doubtful import InDoubt
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.walk import walk_on
 from klsnmf.solve.doubt import borders_between, borders_inside, doubts_of
@@ -48,7 +48,11 @@ def test_a_cluster_cut_in_two_is_told(seed):
 def test_two_clusters_in_one_are_told(seed):
     X, y = clear_blobs(seed)
     model, doubts = doubts_after(X, 4, seed)
-    assert {len(set(y[model.labels_ == c])) for c, _ in doubts.two} == {2}
+    assert {len(set(y[model.labels_ == c])) for c, *_ in doubts.two} == {2}
+    assert {sizes for *_, sizes in doubts.two} == {(60, 60)}
+    (note,) = model.notes_
+    assert {each.kind for each in note.reasons} == {"apart"}
+    assert note.advised == (5,)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -59,7 +63,7 @@ def test_the_largest_of_unequal_clusters_cut_and_the_smallest_joined(seed):
     largest = {c for c in range(4) if (y[model.labels_ == c] == 0).any()}
     if len(largest) > 1:
         assert set(doubts.one[0][:2]) <= largest
-        assert {len(set(y[model.labels_ == c])) > 1 for c, _ in doubts.two} == {True}
+        assert {len(set(y[model.labels_ == c])) > 1 for c, *_ in doubts.two} == {True}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -94,11 +98,13 @@ def test_a_border_inside_is_the_border_between_the_clusters_joined():
     K, y = linked_groups(0, apart=6.0)
     walk = walk_on(SparseGram(sparse.csr_array(K)), 3)
     joined = np.where(y == 2, 1, y)
-    inside = borders_inside(walk, joined)
+    inside, parts = borders_inside(walk, joined)
     assert inside[1] == pytest.approx(borders_between(walk, y)[1, 2], abs=0.05)
     assert inside[0] > 0.125
     assert inside[2] == 0.5  # nobody is there
-    assert [c for c, _ in doubts_of(walk, joined).two] == [1]
+    np.testing.assert_array_equal(parts.sum(axis=1), np.bincount(joined, minlength=3))
+    assert tuple(parts[1]) == tuple(sorted(np.bincount(y)[1:], reverse=True))
+    assert [c for c, *_ in doubts_of(walk, joined).two] == [1]
 
 
 def test_doubts_are_data_and_sentences_and_no_warning(recwarn):
@@ -107,7 +113,9 @@ def test_doubts_are_data_and_sentences_and_no_warning(recwarn):
     assert not list(recwarn)
     note = model.notes_[-1]
     assert not note.warns
-    a, b, crossed = doubts.one[0]
-    assert f"Clusters {a} and {b} may be one: {crossed:.0%} of the walks" in str(note)
+    (reason,) = note.reasons
+    assert (reason.kind, reason.clusters) == ("one", doubts.one[0][:2])
+    assert reason.words in str(note)
     assert str(note).startswith("2 of 6 clusters are doubtful.")
-    assert note.in_command == str(note)
+    assert "n_clusters=5" in str(note)
+    assert "-k 5" in note.in_command

@@ -373,12 +373,14 @@ def _summary(
     import numpy as np
 
     from ..core.version import __version__
+    from ..estimators.strengths import weak_members
     from .fits import facts
     from .results import MADE_BY
     from .samples import scores_of, size_of, words_of
 
     labels = fitted.estimator.labels_
     sizes = np.bincount(labels)
+    weak = weak_members(asked.method, labels, strength, len(sizes))
     medians = [np.median(strength[labels == c]) if size else 0 for c, size in enumerate(sizes)]
     return {
         "made_by": MADE_BY,
@@ -394,6 +396,7 @@ def _summary(
         "levels": fitted.level_facts,
         "sizes": sizes.tolist(),
         "strengths": [round(float(median), 4) for median in medians],
+        "weak": None if weak is None else weak.tolist(),
         "words": words_of(table, labels),
         "scores": scores_of(table, labels),
         "iterations": int(getattr(fitted.estimator, "n_iter_", 0)),
@@ -409,14 +412,19 @@ def _size(table: Table) -> tuple[int, float]:
 
 
 def _show(summary: dict[str, Any], table: Table) -> None:
+    from ..estimators.strengths import WEAK
     from .fits import LEVEL
     from .samples import columns_used
 
     strengths = [f"{strength:.2f}" for strength in summary["strengths"]]
     columns: list[Sequence[object]] = [summary["sizes"], strengths]
+    header = ["cluster", "samples", "median strength"]
+    if weak := summary["weak"]:
+        header.append(f"below {WEAK}")
+        columns.append(weak)
     if words := summary["words"]:
+        header.append("words")
         columns.append([printable(" ".join(some)) for some in words])
-    header = ["cluster", "samples", "median strength", *(["words"] if words else [])]
     show_table(header, list(zip(count(), *columns, strict=False)))
     if scores := summary["scores"]:
         show_table(["score", "value"], [(name, f"{scores[name]:.3f}") for name in scores])

@@ -18,6 +18,7 @@ from .output import printable, show_json, show_lines, show_notes, show_table
 
 if TYPE_CHECKING:
     from ..io.table import Choice, Table
+    from ..kernels.unlike import Beside
     from ..preparation.base import Preparation
 
 #: Files in which arrays have names, which are not names of columns.
@@ -58,7 +59,13 @@ def predict(
     MODEL is a model.npz, or the folder it is in. No code in it is run, whoever made it. DATA is
     of the same kind as for klsnmf cluster. A table needs columns with the same names, in any order;
     it may have others. New samples are prepared in the same way as the samples of the model, and
-    missing values are filled in. Strength 0 means that a sample is unlike all samples of the model.
+    missing values are filled in.
+
+    Strength compares clusters: 1 if one suits the sample much better than all others, 0 if two suit
+    it equally, or if the sample is unlike all samples of the model. A high strength does not say
+    that the model knows samples of this kind. Novelty does: it is the share of the model's samples
+    that are nearer to their nearest sample than this one is. If many samples have 0.99 or more,
+    they may be of a new kind.
     """
     _require_model(model)
     require_exists(data)
@@ -78,19 +85,23 @@ def predict(
         display.plan([Part("thousands of samples", None)])
         gaps = _filled(about["preparation"], table)
         table = about["preparation"].apply(table)
-        labels, strengths = _placed(estimator, table, model)
+        labels, strengths, known = _placed(estimator, table, model)
         blank, notes = blank_samples(table)
         strengths[blank] = 0
-        notes = [*gaps, *notes, *_strangers(strengths[~blank])]
+        notes = [*gaps, *notes, *_strangers(strengths[~blank]), *_far(known, strengths > 0)]
+        novelty = None if known is None else known.novelty
     if not quiet:
         show_notes([*table.messages, *notes])
     text = io.StringIO()
-    write_labels(text, table.ids, labels, strengths, words=_words(about, int(labels.max()) + 1))
+    words = _words(about, int(labels.max()) + 1)
+    write_labels(text, table.ids, labels, strengths, words=words, novelty=novelty)
     if out is not None:
         write_file(out, text.getvalue(), force=force)
     if as_json:
-        rows = zip(table.ids, labels.tolist(), strengths.tolist(), strict=True)
-        show_json([{"id": i, "cluster": c, "strength": round(s, 4)} for i, c, s in rows])
+        found = {"cluster": labels.tolist(), "strength": _rounded(strengths)}
+        found |= {} if novelty is None else {"novelty": _rounded(novelty)}
+        rows = zip(table.ids, *found.values(), strict=True)
+        show_json([dict(zip(("id", *found), row, strict=True)) for row in rows])
     elif out is None:
         show_lines(text.getvalue())
     elif not quiet:
@@ -123,14 +134,15 @@ def append(
         table.require_numbers(gaps=False, last_resort=_LEAVE_OUT)
         display.title(f"Adding the samples of {source.data}")
         with result_folder(folder) as aside:
-            strengths, told = _add(estimator, table, model)
+            strengths, novelty, told = _add(estimator, table, model)
             summary = _appended(estimator, table, model, source)
             about |= {"words": None} if summary["renewed"] else {}  # of clusters that were
             summary["messages"] = [*table.messages, *notes, *told]
             with explained(folder):
                 with (aside / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                     labels, words = estimator.labels_, _words(about, estimator.n_clusters_)
-                    write_labels(file, table.ids, labels, strengths, words=words)
+                    more = {"words": words, "novelty": novelty}
+                    write_labels(file, table.ids, labels, strengths, **more)
                 from ..io.model_file import save
 
                 save(estimator, aside / "model.npz", **about)
@@ -145,26 +157,28 @@ def append(
             _show_appended(summary)
 
 
-def _add(estimator: Any, table: Table, model: Path) -> tuple[Any, list[str]]:
-    """``partial_fit``; strengths as ``klsnmf predict`` has them, and notes on these."""
+def _add(estimator: Any, table: Table, model: Path) -> tuple[Any, Any, list[str]]:
+    """``partial_fit``; strengths and novelty as ``klsnmf predict`` has them, and notes on these."""
     import warnings
 
-    from ..estimators.strengths import strangers
+    from ..estimators.strengths import compared
     from .samples import blank_samples
 
-    strange = strangers(estimator, table.X)  # by what the model knew before
+    found = compared(estimator, table.X)  # with what the model knew before
+    assert found is not None  # there is no partial_fit without samples
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a sketch warns of is not about the samples
         try:
             estimator.partial_fit(table.X)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{table.name} could not be added to {model}: {error}") from error
-    if estimator._stream.renewed == estimator.n_samples_seen_:  # they are among those that it knows
-        strange[:] = False
     blank, notes = blank_samples(table)
     strengths = estimator.strengths_.copy()
-    strengths[strange | blank] = 0
-    return strengths, [*notes, *_strangers(strengths[~blank])]
+    strengths[blank] = 0
+    if estimator._stream.renewed != estimator.n_samples_seen_:  # else it knows them by now
+        strengths[found.unlike] = 0
+        notes += _far(found, strengths > 0)
+    return strengths, found.novelty, [*notes, *_strangers(strengths[~blank])]
 
 
 def _appended(estimator: Any, table: Table, model: Path, source: options.Source) -> dict[str, Any]:
@@ -225,6 +239,23 @@ def _strangers(strengths: Any) -> list[str]:  # (n,)
         f"model, so {'its cluster means' if one else 'their clusters mean'} nothing (strength 0). "
         "Check that the columns have the units of the model's data."
     ]
+
+
+def _far(found: Beside | None, known: Any) -> list[str]:  # (n,)
+    """A note on samples that may be of a kind that the model does not know."""
+    far = 0 if found is None else found.far(known)
+    if not far:
+        return []
+    return [
+        f"{far} of {plural(len(known), 'sample')} are farther from the nearest sample of the model "
+        "than 99% of the model's samples are from theirs. By chance it would be about "
+        f"{max(1, round(0.01 * len(known)))}. They may be of a kind that the model does not know; "
+        "their strength does not tell. Look at those with a novelty of 0.99 or more."
+    ]
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(value, 4) for value in values.tolist()]
 
 
 def _filled(preparation: Preparation, table: Table) -> list[str]:
@@ -320,8 +351,9 @@ def _read(data: Path, about: dict[str, Any], given: Choice, model: Path) -> Tabl
     return table
 
 
-def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
-    from ..estimators.strengths import assign, strangers
+def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any, Beside | None]:
+    """Clusters and strengths of new samples, and how they compare with those of the model."""
+    from ..estimators.strengths import assign, compared
 
     table.require_numbers(
         gaps=estimator.__sklearn_tags__().input_tags.allow_nan,
@@ -329,8 +361,10 @@ def _placed(estimator: Any, table: Table, model: Path) -> tuple[Any, Any]:
     )
     try:
         labels, strengths = assign(estimator, table.X)
-        strengths[strangers(estimator, table.X)] = 0
-        return labels, strengths
+        found = compared(estimator, table.X)
+        if found is not None:
+            strengths[found.unlike] = 0
+        return labels, strengths, found
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{table.name} could not be placed by {model}: {error}. If the data are of the right "

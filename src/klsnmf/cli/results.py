@@ -304,16 +304,20 @@ def write_labels(
     strengths: Any,
     levels: Mapping[int, Any] | None = None,
     words: Sequence[Sequence[str]] | None = None,
-) -> None:  # (n,), (n,), (n,), each (n,), (k,)
+    novelty: Any = None,
+) -> None:  # (n,), (n,), (n,), each (n,), (k,), (n,)
     """Write labels.csv: id, cluster and strength of each sample; the leading words of its cluster,
-    if texts were clustered; and its cluster at each level.
+    if texts were clustered; its cluster at each level; and the novelty of new samples.
     """
     writer = csv.writer(stream, lineterminator="\n")
     others = levels or {}
     leading = None if words is None else [harmless(" ".join(some)) for some in words]
     head = ["id", "cluster", "strength", *(["words"] if leading else [])]
-    writer.writerow([*head, *(f"level_{k}" for k in others)])
-    each = [labels.tolist(), strengths.tolist(), *(one.tolist() for one in others.values())]
+    columns = {f"level_{k}": one.tolist() for k, one in others.items()}
+    if novelty is not None:
+        columns["novelty"] = [f"{value:.4f}" for value in novelty.tolist()]
+    writer.writerow([*head, *columns])
+    each = [labels.tolist(), strengths.tolist(), *columns.values()]
     for name, label, strength, *more in zip(ids, *each, strict=True):
         told = [leading[label]] if leading else []
         writer.writerow([harmless(name), label, f"{strength:.4f}", *told, *more])

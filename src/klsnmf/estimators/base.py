@@ -24,8 +24,9 @@ from ..core.work import timed
 from ..kernels.inputs import here
 from ..solve.solution import Callback, Solution
 from .callbacks import CallbackSupportMixin, fit_task
+from .doubtful import tiny_clusters
 from .habits import Habits
-from .labels import Reading
+from .labels import Reading, strength
 from .notes import FitWarning, Note, verdict_of
 from .shown import Shown
 from .validate import CONSTRAINTS, as_numbers, fit_method, require_parameters
@@ -132,13 +133,18 @@ class Clusterer(
                     warn(FitWarning(note))
         for estimator, result in zip(estimators, results, strict=True):
             estimator._keep(result)
+        for note in self.notes_ if self.verbose else ():
+            if not note.warns:
+                print(note)
 
     @abstractmethod
     def _results(self, estimators: Sequence[Self], X: Any) -> list[Result]:
         """What the fit of each estimator comes to; the estimators stay as they are."""
 
     def _keep(self, result: Result) -> None:
-        kept = {**result.attributes, "notes_": result.notes}
+        labels = result.attributes["labels_"]
+        tiny = tiny_clusters(labels, result.attributes["G_"].shape[1])
+        kept = {**result.attributes, "notes_": (*result.notes, *tiny)}
         mine = vars(self).items()
         others = {name: v for name, v in mine if not name.endswith("_") and name not in _OF_A_FIT}
         # One assignment: whoever interrupts it finds the old fit or the new one.
@@ -170,6 +176,24 @@ class Clusterer(
         scores : ndarray of shape (n_new, n_clusters), nonnegative
         """
         return self._scores(X, "scores")
+
+    def strengths(self, X: Any) -> Array:
+        """How clearly new samples belong to their clusters, from 0 (a tie) to 1.
+
+        The strength of a sample is 1 - second/first of its ``scores``, so it compares the clusters
+        with each other. It does not say that a sample is of a kind that the fit knows. For methods
+        that keep their samples, ``novelty`` says this.
+
+        Parameters
+        ----------
+        X : as for ``predict``
+
+        Returns
+        -------
+        strengths : ndarray of shape (n_new,)
+        """
+        scores = self._scores(X, "strengths")
+        return strength(scores, namespace(scores).argmax(scores, axis=1))
 
     def predict(self, X: Any) -> Labels:
         """The clusters of new samples: those of their largest scores.

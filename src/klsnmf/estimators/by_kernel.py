@@ -49,11 +49,11 @@ from ..solve.solution import CHOSEN, Solution, Start, Status, tidied
 from ..solve.starts import starts
 from .base import Result
 from .callbacks import listener
+from .doubtful import InDoubt
 from .labels import numbers_kept, strength
 from .notes import (
     Collapsed,
     FewerClusters,
-    InDoubt,
     MoreThanFeatures,
     NotClear,
     NotConverged,

@@ -7,7 +7,6 @@ reads them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -18,10 +17,7 @@ from ..core.arrays import to_host
 from ..core.types import Labels
 from ..core.words import plural
 from ..kernels.count import Evidence
-from ..solve.solution import Doubts, Solution, Status, Trouble
-
-#: At most this many doubts of a kind are told in words. The data hold all of them.
-_NAMED = 3
+from ..solve.solution import Solution, Status, Trouble
 
 
 class Note(Protocol):
@@ -213,83 +209,6 @@ class OfAPart(Note):
         )
 
 
-@dataclass(frozen=True, repr=False)
-class InDoubt(Note):
-    """Doubtful clusters.
-
-    Attributes
-    ----------
-    doubts : which they are, and why: see :class:`klsnmf.solve.solution.Doubts`
-    n_clusters : how many clusters there are
-    """
-
-    warns: ClassVar[bool] = False
-
-    doubts: Doubts
-    n_clusters: int
-
-    def __str__(self) -> str:
-        return " ".join([self.count, *(words for _, words in self.reasons)])
-
-    @property
-    def count(self) -> str:
-        """How many clusters are doubtful, as a sentence."""
-        return f"{_counted(len(self.doubts.clusters), self.n_clusters)} doubtful."
-
-    @property
-    def reasons(self) -> list[tuple[tuple[int, ...], str]]:
-        """The clusters of each doubt, those to join first, and the reason as a sentence.
-
-        Swaps come first, because they are nearly certain; then the clearest doubts of each kind.
-        """
-        one, two, loose = list(self.doubts.one), list(self.doubts.two), self.doubts.loose
-        swaps = []
-        while one and two and two[0][0] not in one[0][:2] and two[0][1] < one[0][2]:
-            (a, b, _), (c, _) = one.pop(0), two.pop(0)
-            swaps.append((a, b, c))
-        said: list[tuple[tuple[int, ...], str]] = [
-            (
-                swap,
-                "Clusters {} and {} are probably one, and cluster {} is probably two: it has a "
-                "clearer border inside.".format(*swap),
-            )
-            for swap in swaps[:_NAMED]
-        ]
-        said += [
-            (
-                (a, b),
-                f"Clusters {a} and {b} may be one: {crossed:.0%} of the walks from neighbour to "
-                "neighbour that begin in one of them end in the other.",
-            )
-            for a, b, crossed in one[:_NAMED]
-        ]
-        said += [
-            (
-                (c,),
-                f"Cluster {c} may be two: only {crossed:.0%} of the walks that begin in one part "
-                "of it end in the other.",
-            )
-            for c, crossed in two[:_NAMED]
-        ]
-        said += [
-            (
-                (c,),
-                f"Cluster {c} is loose: {1 - stays:.0%} of the walks that begin in it end in other "
-                "clusters.",
-            )
-            for c, stays in loose[:_NAMED]
-        ]
-        return said
-
-    @property
-    def in_command(self) -> str:
-        return str(self)
-
-
-def _counted(count: int, of: int) -> str:
-    return f"{count} of {of} clusters {'is' if count == 1 else 'are'}"
-
-
 def what_went_wrong(trouble: Trouble, share: float) -> str:
     """Why a fit collapsed."""
     return {
@@ -299,7 +218,7 @@ def what_went_wrong(trouble: Trouble, share: float) -> str:
     }[trouble]
 
 
-def answer_of(labels: Labels, verdict: str, notes: Sequence[Note]) -> str:  # (n,)
+def answer_of(labels: Labels, verdict: str) -> str:  # (n,)
     """What a fit found, in one line."""
     labels = to_host(labels)
     sizes = np.bincount(labels[labels >= 0])
@@ -309,8 +228,7 @@ def answer_of(labels: Labels, verdict: str, notes: Sequence[Note]) -> str:  # (n
         told += f" of {sizes.min()} to {sizes.max()} samples"
     if alone:
         told += f", and {plural(alone, 'outlier')}"
-    more = " See notes_." if notes else ""
-    return f"{told}; {verdict}.{more}"
+    return f"{told}; {verdict}."
 
 
 def verdict_of(solution: Solution, tol: float) -> str:

@@ -20,6 +20,7 @@ from ..core.arrays import cast, like, namespace, to_host
 from ..core.types import Array, Labels, Matrix
 from ..kernels.outliers import Neighbourhoods
 from ..kernels.similarity import Similarity
+from ..kernels.unlike import beside
 from ..models.new_samples import NewSamples
 from .base import Clusterer, Result
 from .labels import led_by, strength
@@ -83,6 +84,34 @@ class Placing(Clusterer):
         """
         _, products = self._products(X, "transform")
         return cast(self._new.coefficients(*products), self.G_.dtype)
+
+    def novelty(self, X: Any) -> Array:
+        """How far new samples are from those of the fit, from 0 to 1.
+
+        ``strengths`` compares a sample with the clusters, not with what the fit knows: a sample of
+        a kind that the fit has never seen can have a high strength. The novelty of a sample is the
+        share of the samples of the fit that are nearer to their nearest sample than the new sample
+        is to its nearest. Of new samples of a known kind, about one in a hundred has 0.99 or more,
+        if the fit has hundreds of samples. If many of yours have, they may be of another kind.
+        Samples of the fit have 0, unless there are more than 5000: new samples are compared with
+        5000 of them at most.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        novelty : ndarray of shape (n_new,), on the host
+        """
+        check_is_fitted(self)
+        known = to_host(self._similarity.samples)
+        if known is None:
+            raise ValueError(
+                'A fit with kernel="precomputed" keeps no samples to compare new ones with. Give '
+                "fit the samples and a kernel by its name."
+            )
+        return beside(known, to_host(self._samples_as_seen(X))).novelty
 
     def _products(self, X: Any, method: str) -> tuple[Matrix, tuple[Array, Array]]:
         """New samples as the kernel sees them, and for them k(X, X_fit) W and k(x, x)."""

@@ -16,7 +16,10 @@ from .notes import Note, answer_of
 
 
 class Shown:
-    """Ways to look at a fit. In a notebook, the answer stands above scikit-learn's diagram."""
+    """Ways to look at a fit.
+
+    In a notebook, the answer and the notes stand above scikit-learn's diagram.
+    """
 
     labels_: Labels
     strengths_: Array
@@ -91,8 +94,10 @@ class Shown:
     def _answer_in_html(self) -> str:
         if not hasattr(self, "labels_"):
             return ""
-        answer = escape(answer_of(self.labels_, self.verdict_, self.notes_))
-        return f"<p><strong>{escape(type(self).__name__)}</strong>: {answer}</p>"
+        answer = escape(answer_of(self.labels_, self.verdict_))
+        notes = "".join(f"<li>{escape(str(note))}</li>" for note in self.notes_)
+        notes = f"<ul>{notes}</ul>" if notes else ""
+        return f"<p><strong>{escape(type(self).__name__)}</strong>: {answer}</p>{notes}"
 
 
 class Plot:

@@ -16,11 +16,17 @@ from ..core.arrays import host_copy, slices, to_host
 from ..core.sketch import MANY
 from ..core.types import Array, Labels, Matrix
 from ..core.work import tell
-from ..kernels.unlike import unlike
+from ..kernels.unlike import Beside, beside
 from .labels import strength
 
 #: How many neighbours have a vote.
 NEIGHBORS = 10
+
+#: A sample with less strength could as well be in another cluster. This holds for methods whose
+#: strengths are high for clear clusters. For other methods, scores or distances are close for all
+#: clusters on any data.
+WEAK = 0.3
+_TELLING = ("kls-nmf", "gls-nmf", "spectral")
 
 #: Rows that are scored together; and more of them among more samples of a fit than these, of which
 #: cells are searched: each cell is then made ready once for all of them.
@@ -53,14 +59,26 @@ def assign(estimator: Any, X: Matrix) -> tuple[Labels, Array]:  # (m, p) -> (m,)
     return labels, strength(scores, labels)
 
 
-def strangers(estimator: Any, X: Matrix) -> Array:  # (m, p) -> (m,)
-    """Which new samples are unlike all samples of the fit, if the estimator keeps these."""
+def weak_members(
+    method: str, labels: Labels, strength: Array, k: int
+) -> Labels | None:  # (n,), (n,) -> (k,)
+    """How many samples of each cluster are weak; None for methods whose strengths do not tell.
+
+    A median hides a small group that was put into a large cluster.
+    """
+    if method not in _TELLING:
+        return None
+    return np.bincount(labels[(strength < WEAK) & (labels >= 0)], minlength=k)
+
+
+def compared(estimator: Any, X: Matrix) -> Beside | None:  # (m, p)
+    """New samples beside those of the fit, if the estimator keeps these."""
     kernel = getattr(estimator, "_similarity", None)
     known = None if kernel is None else kernel.samples
     if known is None:
-        return np.zeros(X.shape[0], bool)
+        return None
     host = host_copy(estimator)
-    return unlike(to_host(known), host._samples_as_seen(to_host(X)))
+    return beside(to_host(known), host._samples_as_seen(to_host(X)))
 
 
 def _scores(estimator: Any, X: Matrix) -> Array:  # (m, k)

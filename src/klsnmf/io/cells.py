@@ -28,7 +28,9 @@ from .table import (
     classes,
     column_places,
     known_words,
+    may_name,
     require_some,
+    taken_as_names,
     text_left_out,
 )
 
@@ -104,6 +106,23 @@ class _Column:
             self.grouped = 0
 
 
+@dataclass
+class _Names:
+    """The cells of a column as long as they may be names: all are different texts."""
+
+    cells: dict[str, None] | None = field(default_factory=dict)
+
+    def take(self, cells: Sequence[str], decimal_comma: bool) -> None:
+        if (known := self.cells) is None:
+            return
+        for cell in cells:
+            number = _number(cell, decimal_comma)
+            if number is not None or not may_name(cell) or cell in known:
+                self.cells = None
+                return
+            known[cell] = None
+
+
 def table_of(
     path: Path, rows: Iterator[tuple[int, list[str]]], choice: Choice, *, decimal_comma: bool
 ) -> Table:
@@ -120,6 +139,7 @@ def table_of(
     places = column_places(path, names, choice)
     columns = {place: _Column() for place in places.features}
     words: dict[int, list[str]] = {place: [] for place in places.words}
+    free = {place: _Names() for place in places.free}
     ids: list[str] = []
     labels: list[str] = []
     lines: list[int] = []
@@ -131,12 +151,19 @@ def table_of(
         cells = list(zip(*(row for _, row in some), strict=True))
         for place, column in columns.items():
             column.take(cells[place], numbered, decimal_comma)
+        for place, found in free.items():
+            found.take(cells[place], decimal_comma)
         for place, so_far in words.items():
             so_far += map(sys.intern, cells[place])  # a category is in memory once
         ids += cells[places.ids] if places.ids is not None else ()
         labels += cells[places.labels] if places.labels is not None else ()
     if not lines:
         raise InputError(f"{path} has column names but no rows. Add rows of data.")
+    named = next((place for place, found in free.items() if found.cells is not None), None)
+    if named is not None:
+        ids = list(free[named].cells or ())
+        columns.pop(named, None)
+        messages.append(taken_as_names(names[named]))
     kept, text, left_out = _kept(path, names, columns, places)
     aside = {names[place]: known_words(columns[place].cells) for place in text}
     X = np.empty((len(lines), len(kept)))
@@ -145,7 +172,7 @@ def table_of(
     return Table(
         name=str(path),
         X=X,
-        ids=ids if places.ids is not None else Counted(len(lines)),
+        ids=ids or Counted(len(lines)),
         features=[names[place] for place in kept],
         target=classes(labels) if places.labels is not None else None,
         messages=messages + left_out,

@@ -29,11 +29,11 @@ from ..core.files import UnsafeFileError
 from ..core.sketch import Sketch, Stream
 from ..core.version import __version__
 from ..core.writing import write_whole
+from ..estimators.doubtful import InDoubt, TinyClusters
 from ..estimators.labels import Grouped, Largest
 from ..estimators.notes import (
     Collapsed,
     FewerClusters,
-    InDoubt,
     MoreThanFeatures,
     NotClear,
     NotConverged,
@@ -158,7 +158,8 @@ _ARCHIVE = _ModelArchive(
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
     *(gaps.LeaveOutRows, gaps.KeepColumns, gaps.FillMedian, gaps.FillNear, categories.Encode),
     *(texts.WeighWords,),
-    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, InDoubt, OfAPart),
+    *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, OfAPart),
+    *(InDoubt, TinyClusters),
     *(Sketch, Stream),
     *(Doubts, Trouble),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from .table import (
     classes,
     column_places,
     known_words,
+    may_name,
     needs,
     require_some,
+    taken_as_names,
     text_left_out,
 )
 
@@ -97,13 +100,26 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
         names = ["" if value is None else str(value) for value in found.dictionary.to_pylist()]
         return ["" if i is None else names[i] for i in found.indices.to_pylist()]
 
+    texts = [
+        place
+        for place in places.free
+        if any(
+            is_it(schema.field(place).type) for is_it in (types.is_string, types.is_large_string)
+        )
+    ]
+    ids: Sequence[str] = Counted(n) if places.ids is None else words(places.ids)
+    messages = []
+    if texts and len(set(found := words(texts[0]))) == n and all(map(may_name, found)):
+        ids = found
+        messages.append(taken_as_names(names[texts[0]]))
+        others = [name for name in others if name != names[texts[0]]]
     return Table(
         name=str(path),
         X=X,
-        ids=Counted(n) if places.ids is None else words(places.ids),
+        ids=ids,
         features=[names[place] for place in kept],
         target=None if places.labels is None else classes(words(places.labels)),
-        messages=[text_left_out(others)] if others else [],
+        messages=[*messages, *([text_left_out(others)] if others else [])],
         words={names[place]: known_words(words(place)) for place in places.words},
         text_column=choice.text_column,
     )

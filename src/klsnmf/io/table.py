@@ -15,11 +15,14 @@ from scipy import sparse
 
 from ..core import memory
 from ..core.types import Labels, Matrix
-from ..core.words import listed, meant, plural
+from ..core.words import listed, meant, plural, short
 from .errors import InputError as InputError
 
 #: Cells that say that a value is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+
+#: A longer text is no name of a sample, unless it is asked for.
+_LONGEST_NAME = 60
 
 #: A column with more different words than this holds names or text, and no categories.
 MOST_CATEGORIES = 50
@@ -202,6 +205,7 @@ class Places:
     features : columns to cluster by; ``named`` are those that were asked for by their full name
     ids, labels : columns with the names and the known classes of the samples
     words : columns to read as words
+    free : columns that may hold the names of the samples; none if a column is known to
     """
 
     features: list[int]
@@ -209,6 +213,7 @@ class Places:
     ids: int | None
     labels: int | None
     words: list[int]
+    free: list[int]
 
 
 def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
@@ -219,9 +224,11 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
     )
     if ids is None and names[0] == "":
         ids = 0  # the index that pandas writes has no name
+    others = [] if ids is not None else [place for place in range(len(names)) if place != labels]
     if choice.text_column is not None:
         text = place_of(path, names, choice.text_column)
-        return Places([], frozenset(), ids, labels, [text])
+        free = [place for place in others if place != text]
+        return Places([], frozenset(), ids, labels, [text], free)
     excluded = _matching(path, names, choice.exclude, choice.exact)
     found = _matching(path, names, choice.words, choice.exact)
     words = [
@@ -239,7 +246,8 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
         if place not in left_out and (named or place not in (ids, labels))
     ]
     named = frozenset(place for place in features if asked[place])
-    return Places(features, named, ids, labels, words)
+    free = [place for place in others if place not in left_out and place not in named]
+    return Places(features, named, ids, labels, words, free)
 
 
 def _matching(
@@ -257,6 +265,19 @@ def _matching(
         for place in fitting:
             found.setdefault(place, False)
     return found
+
+
+def taken_as_names(name: str) -> str:
+    """A note on a column that was taken for the names of the samples."""
+    return (
+        f"{short(name)} has another text in each row: taken as the names of the samples. Another "
+        "column: --id-column NAME."
+    )
+
+
+def may_name(cell: str) -> bool:
+    """Whether a cell may be the name of a sample: short, and not missing."""
+    return len(cell) <= _LONGEST_NAME and cell.strip().lower() not in MISSING
 
 
 def text_left_out(names: Sequence[str]) -> str:

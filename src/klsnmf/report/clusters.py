@@ -54,6 +54,7 @@ class Cluster(NamedTuple):
     number: int
     size: int
     strength: float  # the median of its members
+    weak: int  # how many members have little strength, where this tells
     label: tuple[str, float] | None  # the most common, and its share
     prototype: str | None  # a picture
     bars: list[Bar]
@@ -96,6 +97,7 @@ def clusters(run: Run, members: int, budget: int) -> list[Cluster]:
                 cluster,
                 int(run.sizes[cluster]),
                 float(np.median(strength)),
+                0 if run.weak is None else int(run.weak[cluster]),
                 label,
                 prototypes[place] if prototypes else None,
                 bars,

@@ -7,22 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..estimators.notes import Collapsed, FewerClusters, InDoubt, NotClear, NotConverged, Note
-from ..estimators.strengths import by_votes
+from ..estimators.doubtful import InDoubt, TinyClusters, tiny_clusters
+from ..estimators.notes import Collapsed, FewerClusters, NotClear, NotConverged, Note
+from ..estimators.strengths import WEAK, by_votes
 from .run import Run
-from .text import number, plain, plural
-
-#: A cluster is tiny below this share of the mean size, or with one or two samples.
-_TINY = 0.1
-
-#: More tiny clusters than this are counted, not named.
-_NAMED = 5
-
-#: If the median strength is below this, most samples could as well be in another cluster. This is
-#: said only for methods whose strengths are high for clear clusters. For other methods, scores or
-#: distances are close for all clusters on any data.
-_WEAK = 0.3
-_TELLING = ("kls-nmf", "gls-nmf", "spectral")
+from .text import plain, plural
 
 
 @dataclass(frozen=True)
@@ -72,6 +61,8 @@ def notes_of(estimator: Any) -> list[Note]:
         what = f"Only {found} of {asked} clusters have samples"
         equal = "perhaps because samples are equal: ask for fewer with -k."
         notes.append(Said(f"{what}: ask for fewer clusters.", f"{what}, {equal}"))
+    if silent(TinyClusters):
+        notes += tiny_clusters(estimator.labels_, found if asked == "auto" else int(asked))
     return notes
 
 
@@ -93,7 +84,7 @@ def findings(run: Run) -> list[str]:
 def remarks(run: Run) -> list[str]:
     """Remarks on the clusters themselves."""
     # Equal samples already explain low strengths.
-    return [*(_few_distinct(run) or _weak(run)), *_tiny(run)]
+    return _few_distinct(run) or _weak(run)
 
 
 def _ran_out(estimator: Any) -> bool:
@@ -118,27 +109,9 @@ def _few_distinct(run: Run) -> list[str]:
 
 def _weak(run: Run) -> list[str]:
     median = float(np.median(run.strength))
-    if median >= _WEAK or run.method not in _TELLING:
+    if median >= WEAK or run.weak is None:
         return []
     words = "are hardly more like their own cluster than like another"
     if by_votes(run.estimator):
         words = "have most of their nearest neighbours in other clusters"
     return [f"Most samples {words}: the median strength is {median:.2f}."]
-
-
-def _tiny(run: Run) -> list[str]:
-    sizes = run.sizes
-    limit = max(2.0, _TINY * len(run.labels) / run.n_clusters)
-    tiny = np.flatnonzero((sizes > 0) & (sizes <= limit))
-    if len(tiny) == 0 or len(run.labels) <= 4 * run.n_clusters:
-        return []  # if all clusters are small, none is remarkable
-    if len(tiny) > _NAMED:
-        return [
-            f"{len(tiny)} clusters are tiny, with at most {number(sizes[tiny].max())} of "
-            f"{plural(len(run.labels), 'sample')} each. They may be outliers rather than groups."
-        ]
-    which = ", ".join(f"cluster {c} ({plural(int(sizes[c]), 'sample')})" for c in tiny)
-    return [
-        f"Tiny next to the others: {which}. Look at the members; they may be outliers rather "
-        "than a group."
-    ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.version import __version__
 from ..core.writing import write_whole
-from ..estimators.strengths import NEIGHBORS, by_votes
+from ..estimators.strengths import NEIGHBORS, WEAK, by_votes
 from ..methods import DETAILS
 from . import marks, text
 from .agreement import agreement
@@ -134,6 +134,7 @@ def _once(run: Run) -> dict[str, Any]:
         "k": run.n_clusters,
         "cards": CARDS,
         "sure": SURE,
+        "weak": WEAK,
         "many": run.n_clusters > marks.MANY,
         "strength": float(np.median(run.strength)),
         "look": _look(run),

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.types import Array, Labels, Matrix
-from ..estimators.strengths import strengths
+from ..estimators.strengths import strengths, weak_members
 from ..methods import METHODS
 from .pictures import Darkroom, darkroom
 from .text import plain, visible
@@ -101,6 +101,11 @@ class Run:
     @cached_property
     def sizes(self) -> Labels:  # (k,)
         return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @cached_property
+    def weak(self) -> Labels | None:  # (k,)
+        """How many samples of each cluster have little strength, if this tells anything."""
+        return weak_members(self.method, self.labels, self.strength, self.n_clusters)
 
     @property
     def kernel_only(self) -> bool:

@@ -39,7 +39,7 @@ _FEWEST = 10
 
 def doubts_of(walk: Walk, labels: Labels) -> Doubts:
     """Which of these clusters are doubtful."""
-    borders, inside = borders_between(walk, labels), borders_inside(walk, labels)
+    borders, (inside, parts) = borders_between(walk, labels), borders_inside(walk, labels)
     stays, sizes = walk.stays(labels), np.bincount(labels, minlength=walk.k)
     pairs = np.argwhere(np.triu(borders, 1) > WEAK)
     pairs = pairs[np.argsort(-borders[tuple(pairs.T)], kind="stable")]
@@ -49,7 +49,7 @@ def doubts_of(walk: Walk, labels: Labels) -> Doubts:
     loose = np.flatnonzero((stays < 1 - _LOOSE) & (sizes > 0))
     return Doubts(
         one=tuple((int(a), int(b), float(borders[a, b])) for a, b in pairs),
-        two=tuple((int(c), float(inside[c])) for c in hidden),
+        two=tuple((int(c), float(inside[c]), (int(parts[c, 0]), int(parts[c, 1]))) for c in hidden),
         loose=tuple((int(c), float(stays[c])) for c in loose if int(c) not in weak),
     )
 
@@ -59,25 +59,28 @@ def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)
     return border(walk.crossings(labels))
 
 
-def borders_inside(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k,)
-    """The clearest border that was found inside each cluster; 1/2 if there is none.
+def borders_inside(walk: Walk, labels: Labels) -> tuple[Array, Labels]:  # (n,) -> (k,), (k, 2)
+    """The clearest border that was found inside each cluster, and the sizes of the two parts.
 
-    Clusters are cut along the direction in which they are widest, once with equal weights of
-    samples and once with equal weights of clusters.
+    The border is 1/2 if there is none, and the second part is empty then. Clusters are cut along
+    the direction in which they are widest, once with equal weights of samples and once with equal
+    weights of clusters.
     """
-    found, members = np.full(walk.k, 0.5), members_of(labels, walk.k)
+    k, members = walk.k, members_of(labels, walk.k)
+    found, parts = np.full(k, 0.5), np.array([(len(each), 0) for each in members])
     for even in (True, False):
         sides = np.zeros(len(labels), np.intp)
         for each, cut in zip(members, halves(walk.features(even=even), members), strict=True):
             sides[each] = cut.side
         two = 2 * labels + sides
-        smaller = np.bincount(two, minlength=2 * walk.k).reshape(-1, 2).min(axis=1)
-        A = walk.sums(two, 2 * walk.k)
-        for c in np.flatnonzero(smaller > _FEWEST):
+        sizes = np.sort(np.bincount(two, minlength=2 * k).reshape(-1, 2))[:, ::-1]
+        A = walk.sums(two, 2 * k)
+        for c in np.flatnonzero(sizes[:, 1] > _FEWEST):
             own = A[2 * c : 2 * c + 2]
-            crossed = np.maximum((own * walk.spectrum.values**walk.time) @ own.T, 0)
-            found[c] = min(found[c], border(crossed)[0, 1])
-    return found
+            p = np.maximum((own * walk.spectrum.values**walk.time) @ own.T, 0)
+            if (crossed := border(p)[0, 1]) < found[c]:
+                found[c], parts[c] = crossed, sizes[c]
+    return found, parts
 
 
 def border(p: Array) -> Array:  # (k, k) -> (k, k)

@@ -179,12 +179,13 @@ class Doubts:
     ----------
     one : pairs of clusters that may be one, and the share of walks that begin in one of them and
         end in the other, the weakest border first
-    two : clusters that may be two, and the same share for the two parts, the clearest border first
+    two : clusters that may be two, the same share for the two parts, and how many samples the
+        larger and the smaller part have, the clearest border first
     loose : clusters that many walks leave, and the share of walks that stay
     """
 
     one: tuple[tuple[int, int, float], ...] = ()
-    two: tuple[tuple[int, float], ...] = ()
+    two: tuple[tuple[int, float, tuple[int, int]], ...] = ()
     loose: tuple[tuple[int, float], ...] = ()
 
     def __bool__(self) -> bool:
@@ -194,4 +195,4 @@ class Doubts:
     def clusters(self) -> tuple[int, ...]:
         """All doubtful clusters."""
         of_pairs = {c for a, b, _ in self.one for c in (a, b)}
-        return tuple(sorted(of_pairs | {c for c, _ in self.two} | {c for c, _ in self.loose}))
+        return tuple(sorted(of_pairs | {c for c, *_ in self.two} | {c for c, _ in self.loose}))
