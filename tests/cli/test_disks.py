@@ -188,7 +188,7 @@ def test_a_small_disk_in_the_place_of_results():
         pytest.skip("there is no unshare")
     Path("out").mkdir()
     apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
-    mount = "mount -t tmpfs -o size=64k none out || exit 77; exec \"$@\""
+    mount = 'mount -t tmpfs -o size=64k none out || exit 77; exec "$@"'
     done = subprocess.run(
         [*apart, mount, "sh", sys.executable, "-c", ON_A_SMALL_DISK],
         env=WITH_TESTS,

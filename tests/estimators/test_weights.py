@@ -29,6 +29,11 @@ def function(X, Y):
 KERNELS = [RBF, *({"kernel": kernel} for kernel in ("linear", "cosine", "polynomial", function))]
 
 
+def name_of(given):
+    """The same in every process, which the text of a function is not."""
+    return getattr(given["kernel"], "__name__", given["kernel"])
+
+
 def noisy(seed, n=40, p=5, k=3):
     """Clusters that touch, so that every entry of W and G counts."""
     rng = np.random.default_rng(seed)
@@ -64,7 +69,7 @@ def same(a, b, rows, rtol=1e-7):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("lam", [0.0, 0.001])
 @pytest.mark.parametrize("solver", ["exact", "auto", "soft", "paper"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 def test_a_weight_of_two_is_the_sample_twice_with_kernels(kernel, solver, lam, seed):
     X, (weight, rows) = noisy(seed), drawn(seed)
     weighted, copies = given(seed, weight)
@@ -108,7 +113,7 @@ def test_starts_are_those_of_the_copies(method, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 def test_rounds_of_kernel_kmeans_are_those_of_the_copies(kernel, seed):
     """From any clusters, also where there are none to find."""
     X, (weight, rows) = np.random.default_rng(seed).random((40, 3)), drawn(seed)
@@ -121,7 +126,7 @@ def test_rounds_of_kernel_kmeans_are_those_of_the_copies(kernel, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kernel", [*KERNELS, {"kernel": "precomputed"}], ids=str)
+@pytest.mark.parametrize("kernel", [*KERNELS, {"kernel": "precomputed"}], ids=name_of)
 def test_clear_clusters_are_found_from_any_start(kernel, seed):
     X, _ = blobs(60, 3, 6, seed)
     weight, rows = drawn(seed, 60, least=1)
