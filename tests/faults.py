@@ -253,6 +253,12 @@ FAULTS = [
         "test_samples_between_clusters_are_no_way_from_one_to_the_other",
     ),
     Fault(
+        "walks: thin clusters are judged by density on the usual graph",
+        "judge = dense.walk if at is asked[0] else graphs.walk(at.graph.by_density())",
+        "judge = dense.walk",
+        "test_thin_clusters_are_judged_on_their_own_graph",
+    ),
+    Fault(
         "walks: links count by the density at one end",
         "times_sides(here, self.K.entries(), here)",
         "times_sides(here, self.K.entries(), here / here)",
