@@ -1091,7 +1091,7 @@ FAULTS = [
     ),
     Fault(
         "number of clusters: a rival does not matter",
-        "rival <= RIVAL * best",
+        "rival <= RIVAL * own",
         "True",
         "test_when_an_answer_is_clear",
     ),
@@ -1121,9 +1121,27 @@ FAULTS = [
     ),
     Fault(
         "levels: separate pieces break where there are fewer neighbours",
-        "or usual.evidence.chosen == 1 or usual.separate",
-        "or usual.evidence.chosen == 1",
-        "test_rings_moons_and_spirals_are_pieces",
+        "return alone if usual.separate else together(",
+        "return together(",
+        "test_graphs_that_count",
+    ),
+    Fault(
+        "levels: a graph of more neighbours never counts",
+        "_HOLDS * seen.score.max()",
+        "np.inf",
+        "test_graphs_that_count",
+    ),
+    Fault(
+        "levels: a graph counts that has no room for its neighbours",
+        "np.where(has_room, np.add(own, others) / 2, own)",
+        "np.add(own, others) / 2",
+        "test_two_graphs_are_as_good_as_their_mean",
+    ),
+    Fault(
+        "levels: the fit makes graphs again that were counted on",
+        "if graph.q == q:",
+        "if False:",
+        "test_no_graph_is_made_twice",
     ),
     Fault(
         "outliers: new ones get a cluster",

@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,21 @@ from klsnmf import KLSNMF, n_clusters_evidence
 from klsnmf.estimators.notes import FitWarning, NotClear
 from klsnmf.grams.array import DenseGram
 from klsnmf.io.model_file import load, save
+from klsnmf.kernels import graphs as graphs_module
+from klsnmf.kernels.count import Evidence, chosen_of
+from klsnmf.kernels.graphs import NeighborGraphs, Numbers
 from klsnmf.kernels.levels import tree_of
-from klsnmf.solve.levels import count, explained_by, numbered, slow_directions
+from klsnmf.solve import levels as levels_module
+from klsnmf.solve.levels import (
+    Counted,
+    Directions,
+    count,
+    count_on,
+    explained_by,
+    numbered,
+    slow_directions,
+    together,
+)
 
 from ..naive import levels as naive
 
@@ -209,3 +223,61 @@ def test_a_file_keeps_levels_of_any_kernel_and_of_no_clusters(tmp_path, params):
 
 def test_labels_are_numbered_as_they_appear():
     np.testing.assert_array_equal(numbered(np.array([4, 4, 1, 7, 1])), [0, 0, 1, 2, 1])
+
+
+def counted(scores, q, *, separate=False, n=400):
+    """What a graph of q neighbours says, if the numbers from 2 up have these scores."""
+    numbers, score = np.arange(2, 2 + len(scores)), np.array(scores, float)
+    values = np.r_[1.0, np.full(len(scores) + 1, 1.0 if separate else 0.9)]
+    parts = q * np.ones(len(scores)), 0.9 * np.ones(len(scores)), 0.5 * np.ones(len(scores))
+    evidence = Evidence(numbers, *parts, score, values, chosen_of(numbers, score))
+    graph = SimpleNamespace(q=q)
+    return Counted(evidence, Directions(values, np.zeros((n, 2)), np.ones(n)), None, graph)
+
+
+def test_two_graphs_are_as_good_as_their_mean():
+    both = together(counted([1.0, 0.9, 0.2], 10), counted([0.2, 0.8, 0.4], 25))
+    np.testing.assert_allclose(both.evidence.score, [0.6, 0.85, 0.3])
+    assert both.evidence.chosen == 3
+    assert both.neighbors == 10  # which is clearer there
+    np.testing.assert_array_equal(both.evidence.persistence, [10, 10, 25])
+    few = together(counted([1.0, 0.9, 0.6], 10, n=150), counted([1.0, 0.1, 0.0], 25, n=150))
+    np.testing.assert_allclose(few.evidence.score, [1.0, 0.5, 0.6])  # 25 > 150 // (2 * 4)
+
+
+@pytest.mark.parametrize(
+    ("usual", "wide", "separate", "seen"),
+    [
+        ([0.0, 0.0], [9.0, 9.0], False, [10]),  # no clusters
+        ([1.0, 0.1], [9.0, 9.0], True, [10]),  # pieces, and clear
+        ([1.0, 0.1], [0.9, 0.0], False, [10, 25]),
+        ([1.0, 0.6], [0.9, 0.0], True, [10, 25]),
+        ([1.0, 0.1], [0.1, 0.0], False, [10, 5]),
+        ([1.0, 0.6], [0.1, 0.0], True, [10]),
+    ],
+)
+def test_graphs_that_count(monkeypatch, usual, wide, separate, seen):
+    said = {10: usual, 25: wide, 5: [0.5, 0.5]}
+    monkeypatch.setattr(
+        levels_module, "count", lambda K, q, *rest: counted(said[q], q, separate=separate)
+    )
+    monkeypatch.setattr(NeighborGraphs, "graph", lambda self, q: SimpleNamespace(q=q, K=None))
+    graphs = NeighborGraphs(Numbers(10, fewer=(5, 7), more=(25,)), None, None, 2)
+    found = count_on(graphs, np.random.RandomState(0))
+    assert [one.neighbors for one in found.seen] == seen
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+def test_no_graph_is_made_twice(monkeypatch):
+    made, linked = [], graphs_module._linked
+
+    def noted(K, fitted):
+        made.append(fitted.n_neighbors)
+        return linked(K, fitted)
+
+    monkeypatch.setattr(graphs_module, "_linked", noted)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[:150] += 3.5
+    KLSNMF("auto", random_state=0).fit(X)
+    assert made
+    assert len(made) == len(set(made))

@@ -65,7 +65,7 @@ _ASKED = 1500
 _PART = 1000
 
 #: Clusters hold in a graph of more neighbours if the best score there is this share of the usual
-#: one; 0.6 to 0.9 do alike.
+#: one. On shapes 0.6 to 0.9 do alike; on 30 other sets 0.6 costs a hundredth of adjusted Rand.
 _HOLDS = 0.75
 
 #: Pieces are joined to a level where those that are joined next are this much farther apart.
