@@ -126,7 +126,8 @@ FAULTS = [
     Fault(
         "LS-NMF, W: the local term does not hold it down",
         "            pull, push = s.KG, dot(s.KW, GG(s))\n        push += self.local(s.G, s.KG)",
-        "            pull, push = s.KG, dot(s.KW, GG(s))\n        push += 0 * self.local(s.G, s.KG)",
+        "            pull, push = s.KG, dot(s.KW, GG(s))\n"
+        "        push += 0 * self.local(s.G, s.KG)",
         "test_the_W_step_never_raises_the_objective",
     ),
     Fault(
@@ -180,10 +181,12 @@ FAULTS = [
     Fault(
         "workers: what they made cannot be made again",
         "                return self.client.submit(\n"
-        "                    block_tasks.of_one_version, __version__, function, *arguments, key=key\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, "
+        "key=key\n"
         "                )",
         "                return self.client.scatter(self.client.submit(\n"
-        "                    block_tasks.of_one_version, __version__, function, *arguments, key=key\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, "
+        "key=key\n"
         "                ).result(), hash=False)",
         "test_a_killed_worker_changes_nothing",
     ),
@@ -1446,7 +1449,8 @@ FAULTS = [
     Fault(
         "results: a folder that may not be written is a foreign error",
         "            aside = stack.enter_context(made_aside(place",
-        "            pass\n        if True:\n            aside = stack.enter_context(made_aside(place",
+        "            pass\n        if True:\n"
+        "            aside = stack.enter_context(made_aside(place",
         "test_a_folder_that_may_not_be_written",
     ),
     Fault(

@@ -34,8 +34,10 @@ def fill(
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = _environment(tuple(filters)).get_template(template).render(
-        context, style=style, script=script, policy=policy
+    page = (
+        _environment(tuple(filters))
+        .get_template(template)
+        .render(context, style=style, script=script, policy=policy)
     )
     return page.encode("utf-8")
 
