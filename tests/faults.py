@@ -181,12 +181,12 @@ FAULTS = [
     Fault(
         "workers: what they made cannot be made again",
         "                return self.client.submit(\n"
-        "                    block_tasks.of_one_version, __version__, function, "
-        "*arguments, key=key\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, "
+        "key=key\n"
         "                )",
         "                return self.client.scatter(self.client.submit(\n"
-        "                    block_tasks.of_one_version, __version__, function, "
-        "*arguments, key=key\n"
+        "                    block_tasks.of_one_version, __version__, function, *arguments, "
+        "key=key\n"
         "                ).result(), hash=False)",
         "test_a_killed_worker_changes_nothing",
     ),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 from klsnmf.cli.results import MADE_BY, explained, finish, result_folder
@@ -42,3 +43,16 @@ def in_a_child(action, *arguments):
         finally:
             os._exit(status)
     return os.waitpid(child, 0)[1]
+
+
+@contextmanager
+def locked():
+    """As if another process were putting its results in place here."""
+    import fcntl
+
+    lock = os.open(".", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)

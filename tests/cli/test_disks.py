@@ -22,7 +22,7 @@ from klsnmf.solve import checkpoint
 
 from ..command_runs import run
 from ..helpers import blobs
-from .made import in_a_child, make, state
+from .made import in_a_child, locked, make, state
 
 #: For processes that import tests.
 WITH_TESTS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -277,15 +277,9 @@ def test_a_clock_that_was_set_back():
 
 @pytest.mark.usefixtures("wrong_clock")
 def test_who_waits_does_not_wait_for_the_time_of_day(monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
     monkeypatch.setattr(results, "_PATIENCE", 0.1)
-    lock = os.open(".", os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(OutputError, match="another process has locked"):
-            make(1)
-    finally:
-        os.close(lock)
+    with locked(), pytest.raises(OutputError, match="another process has locked"):
+        make(1)
 
 
 @pytest.mark.usefixtures("wrong_clock")

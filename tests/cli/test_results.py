@@ -25,7 +25,7 @@ from klsnmf.cli.stopping import Stopped, stoppable, undisturbed
 
 from ..command_runs import run
 from ..helpers import blobs
-from .made import in_a_child, make, state
+from .made import in_a_child, locked, make, state
 
 X, _ = blobs(40, 3, 5, seed=0)
 
@@ -139,16 +139,9 @@ def test_two_runs_in_one_folder():
 
 
 def test_a_lock_that_another_process_keeps_is_told(monkeypatch):
-    import fcntl
-
     monkeypatch.setattr(results, "_PATIENCE", 0.1)
-    lock = os.open(".", os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(OutputError, match="another process has locked"):
-            make(1)
-    finally:
-        os.close(lock)
+    with locked(), pytest.raises(OutputError, match="another process has locked"):
+        make(1)
     make(1)
     assert os.listdir() == ["out"]
 
