@@ -12,7 +12,7 @@ import sklearn
 
 import klsnmf
 
-from . import batch, family, import_time, page, quality, starts, to_the_letter
+from . import batch, family, import_time, page, starts, to_the_letter
 
 PARTS = {
     "The paper's rules, to the letter": to_the_letter,
@@ -21,7 +21,6 @@ PARTS = {
     "Time and memory": page,
     "The family": family,
     "Import": import_time,
-    "Quality": quality,
 }
 
 
