@@ -20,6 +20,7 @@ from klsnmf import (
     WNMF,
     KernelKMeans,
     SemiNMF,
+    prepare,
     rank_evidence,
 )
 from klsnmf.estimators.notes import FitWarning, MoreThanFeatures
@@ -202,3 +203,13 @@ def test_penalties_that_are_none(name, value):
 def test_weights_of_graphs_that_are_none(method, value):
     X, _ = blobs(20, 3, 6, 0)
     refused(method(3, graph_weight=value), f"'graph_weight' parameter of {method.__name__}", X)
+
+
+@pytest.mark.parametrize("kind", [KLSNMF, WNMF])
+def test_columns_of_text_are_named_with_a_remedy(kind, capsys):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"cell": list("abcdefgh"), "g": np.arange(8.0), "h": np.arange(8.0)})
+    with pytest.raises(ValueError, match=r"'cell'.*klsnmf\.prepare"):
+        kind(2).fit(frame)
+    prepare(frame, verbose=True)
+    assert "'cell'" in capsys.readouterr().out

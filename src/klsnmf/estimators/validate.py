@@ -21,7 +21,7 @@ from ..core import arrays
 from ..core.arrays import require_same_place, to_host
 from ..core.spellings import RENAMED
 from ..core.types import Array, Labels, Matrix
-from ..core.words import meant
+from ..core.words import listed, meant
 from ..grams.base import Gram
 from ..kernels.functions import KERNELS
 from ..kernels.inputs import require_moderate, require_some_weight
@@ -107,6 +107,25 @@ def as_numbers(
     estimator: Any, X: Any, *, reset: bool = True, gaps: bool = False, precomputed: bool = False
 ) -> Matrix:
     """X after the checks of scikit-learn, in its own precision; with ``gaps`` it may hold NaN."""
+    try:
+        return _as_numbers(estimator, X, reset=reset, gaps=gaps, precomputed=precomputed)
+    except ValueError as error:
+        if "could not convert string" in str(error) and hasattr(X, "select_dtypes"):
+            raise ValueError(_with_text(estimator, X)) from error
+        raise
+
+
+def _with_text(estimator: Any, X: Any) -> str:
+    """Why a frame with columns of text cannot be used, and what to do."""
+    text = [str(name) for name in X.select_dtypes(exclude="number").columns]
+    return (
+        f"X has columns of text: {listed(text)}. {type(estimator).__name__} needs numbers. "
+        "Use make_pipeline(klsnmf.prepare(X), ...), which leaves text out and scales numbers, or "
+        "make a column of names the index: X.set_index(NAME)."
+    )
+
+
+def _as_numbers(estimator: Any, X: Any, *, reset: bool, gaps: bool, precomputed: bool) -> Matrix:
     if estimator._on_devices and not arrays.follows_lists(X):
         return arrays.as_numbers(estimator, X, reset=reset)
 

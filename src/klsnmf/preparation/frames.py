@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from ..core.types import Array, Labels
+from ..core.words import listed
 from ..io.table import Counted, Table
 from .auto import Line, Told, gaps_left_out, groups, measured_columns
 from .categories import size_of_categories
@@ -73,7 +74,10 @@ def prepare(
     names = _names(frame)
     if unknown := [name for name in encode if name not in names]:
         raise ValueError(f"encode: the frame has no column {unknown[0]!r}.")
-    table, lines = _measured(_numbers(frame, [name for name in names if name not in encode]))
+    numbers_of = _numbers(frame, [name for name in names if name not in encode])
+    used = {*(numbers_of.features or ()), *map(str, encode)}
+    text = [str(name) for name in names if str(name) not in used]
+    table, lines = _measured(numbers_of)
     which: dict[str, Labels] = {}
     if scale == "auto":
         for name, places, line in groups(table, signed=True):
@@ -82,7 +86,10 @@ def prepare(
     elif scale != "none":
         which[scale] = np.arange(table.X.shape[1])
     if verbose:
-        print("\n".join(line.what for line in lines))
+        told = [line.what for line in lines]
+        if text:
+            told.insert(0, f"Left out, because they hold text: {listed(text)}.")
+        print("\n".join(told))
     # scikit-learn takes a number for the place of a column, not for its name.
     place = {str(name): name if isinstance(name, str) else j for j, name in enumerate(names)}
     columns = [place[name] for name in table.features or ()]

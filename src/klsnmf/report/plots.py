@@ -32,9 +32,14 @@ def draw_map(estimator: Any, X: Matrix, ax: Any = None) -> Any:  # (n, p)
         )
         if run.n_clusters <= NUMBERED:
             at = points[densest(points)]
-            box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.8}
-            ax.annotate(str(cluster), at, ha="center", va="center", weight="bold", bbox=box)
-    ax.set_title(seen.kind)
+            box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.6}
+            beside = {
+                "xytext": (10, 10),
+                "textcoords": "offset points",
+            }  # so that no point is hidden
+            ax.annotate(str(cluster), at, **beside, weight="bold", bbox=box)
+    drawn = f", {len(which)} of {len(run.labels)} samples" if len(which) < len(run.labels) else ""
+    ax.set_title(f"{seen.kind}{drawn}")
     if not seen.features:  # only neighbours have a meaning, not the place of a point
         ax.set_xticks([])
         ax.set_yticks([])
@@ -67,7 +72,10 @@ def draw_evidence(estimator: Any, ax: Any = None) -> Any:
             'to draw. Fit KLSNMF with n_clusters="auto", or call '
             "klsnmf.levels(X).plot_evidence()."
         )
-    return profile.plot_evidence(ax)
+    ax = profile.plot_evidence(ax)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_title(f"{estimator.n_clusters_} chosen; coloured: levels")
+    return ax
 
 
 def draw_history(estimator: Any, ax: Any = None) -> Any:
@@ -84,6 +92,9 @@ def draw_history(estimator: Any, ax: Any = None) -> Any:
     phases = [str(phase) for phase in history.get("solver", ())]
     for step in np.flatnonzero(np.array(phases[1:]) != np.array(phases[:-1])):
         ax.axvline(step + 1.5, color="0.6", ls="--", lw=1)
+        words = "another objective"
+        ax.annotate(words, (step + 1.5, 1), (4, -4), xycoords=("data", "axes fraction"),
+                    textcoords="offset points", va="top", color="0.4")  # fmt: skip
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective")
     return ax
