@@ -23,8 +23,8 @@ from ..grams.walk import Walk
 from .perron import halves, members_of
 from .solution import Doubts
 
-#: A border that is crossed by a larger share is weak. Of the clusters that are doubted at 0.1,
-#: 0.125 and 0.15, 79, 83 and 85 in a hundred were wrong; of the others, 8, 10 and 13 were.
+#: A border that is crossed by a larger share is weak. docs/results/doubts.md tells how many of the
+#: clusters that are then doubted are wrong, and how many of the others; 0.1 to 0.15 differ little.
 WEAK = 0.125
 
 #: A cluster is loose if a larger share of walks leaves it.
