@@ -276,8 +276,12 @@ def _left_out(measured: Measured, rivals: list[Row]) -> list[str]:
         *head("left out", *Point._fields),
     ]
     everywhere = plateau(grid, groups)
-    # Planted rings and moons are shapes too: once more without either.
-    out_together = [(group,) for group in groups] + [("shapes", "planted")]
+    # Planted rings and moons are shapes too, and planted clusters are no evidence on images: once
+    # more without either.
+    out_together = [(group,) for group in groups] + [
+        ("shapes", "planted"),
+        ("images and faces", "planted"),
+    ]
     found: dict[tuple[str, ...], Plateau] = {
         out: plateau(grid, others)
         for out in out_together
