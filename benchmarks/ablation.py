@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -33,6 +34,7 @@ from threadpoolctl import threadpool_limits
 from klsnmf import KLSNMF, __version__, datasets
 from klsnmf.core.kmeans import how_many_starts
 from klsnmf.core.words import wrapped
+from klsnmf.estimators.setup import Setup
 from klsnmf.grams.diffused import diffuse_enough
 from klsnmf.kernels.build import fit_kernel
 from klsnmf.kernels.inputs import unit_rows
@@ -57,7 +59,8 @@ BASE = "without both"
 class FreeG(KLSNMF):
     """KLS-NMF without GᵀG = I: the columns of G may overlap."""
 
-    orthogonal = False
+    def _setup(self) -> Setup:
+        return replace(super()._setup(), orthogonal=False)
 
 
 class PlainAverage(KLSNMF):

@@ -133,18 +133,14 @@ class Evidence:
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        others = [str(k) for k in self.levels if k != self.chosen]
-        look = f"look at {' and '.join(others)} too." if others else ""
+        others = " and ".join(str(k) for k in self.levels if k != self.chosen)
         if self.chosen == 1:
             one = "The samples form one piece, without clear clusters."
-            return one if self.clear else f"{one} But {look}"
-        told = (
-            f"{self.chosen} clusters were chosen (clarity "
-            f"{self.of(self.chosen, 'clarity'):.2f} of 1)"
-        )
+            return one if self.clear else f"{one} But look at {others} too."
+        told = f"{self.chosen} clusters were chosen"
         if self.clear:
             return f"{told}, and clearly so."
-        return f"{told}, but the choice is not clear{f': {look}' if look else '.'}"
+        return f"{told}, but the choice is not clear{f': look at {others} too' if others else ''}."
 
     def of(self, k: int, what: str) -> float:
         """The score, persistence, clarity, ... of k clusters; 0 for no candidate."""
