@@ -259,7 +259,7 @@ def trapped(monkeypatch):
     """Samples in clusters, and k-means that has some of them joined and others cut."""
     X, y = far_clusters(0)
     monkeypatch.setattr(
-        "klsnmf.solve.starts.kmeans_labels", lambda X, k, seeds: [trap(y)] * len(seeds)
+        "klsnmf.solve.starts.kmeans_labels", lambda X, k, seeds, **_: [trap(y)] * len(seeds)
     )
     return X, y
 
@@ -286,7 +286,7 @@ def test_all_lams_of_a_path_begin_regrouped(trapped):
 @pytest.mark.parametrize("first", [lambda y: y, lambda y: trap(y, groups=(1, 2, 3))])
 def test_starts_that_become_equal_are_fitted_once(first, monkeypatch):
     X, y = far_clusters(0)
-    monkeypatch.setattr("klsnmf.solve.starts.kmeans_labels", lambda *_: [first(y), trap(y)])
+    monkeypatch.setattr("klsnmf.solve.starts.kmeans_labels", lambda *_, **__: [first(y), trap(y)])
     seen = []
     KLSNMF(12, **OPTIONS, callback=seen.append).fit(X)
     assert {progress.fits for progress in seen if progress.phase != "screening"} == {1}

@@ -56,7 +56,7 @@ _MOST_PRODUCTS = 600
 
 #: Residuals that are small enough, and as a share of the way from the last eigenvalue up to 1.
 _RESIDUAL = 1e-3
-_SHARE = 0.04
+_SHARE = 0.02
 
 #: Eigenvalues this close to 1, in units of the precision, cannot be told from it; and this close
 #: they are better looked for in a higher precision.
