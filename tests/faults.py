@@ -73,6 +73,18 @@ WITH_GRAPH = "test_a_step_with_a_graph_is_the_formula"
 HOSTILE_MODELS = "test_hostile_models_run_no_code"
 
 FAULTS = [
+    Fault(
+        "labels: a piece that its prototype does not know is scattered",
+        "return strange & (many & (stayed > _NEARLY_ALL * of_others))[judged]",
+        "return strange & ~strange & (many & (stayed > _NEARLY_ALL * of_others))[judged]",
+        "test_clusters_that_were_joined_stay_whole",
+    ),
+    Fault(
+        "labels: strange samples keep the number of a cluster that is another now",
+        "(many & (stayed > _NEARLY_ALL * of_others))[judged]",
+        "(many & (stayed >= 0 * of_others))[judged]",
+        "test_strange_samples_keep_their_cluster_if_they_are_many_and_it_is_what_it_was",
+    ),
     # --------------------------------------------------------- more in, more out
     Fault(
         "packed tables: a bomb is unpacked to its end",

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.scale import curves
 from klsnmf import KLSNMF, datasets, n_clusters_evidence, path
 from klsnmf.core.kmeans import how_many_starts
+from klsnmf.estimators.labels import in_pieces
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
 from klsnmf.grams.sparse import SparseGram
@@ -65,6 +66,16 @@ def test_clusters_that_were_joined_stay_whole(lam, seed):
         np.add.at(shared, (y, model.labels_), 1)
         assert np.all(shared.max(axis=1) > 0.95 * shared.sum(axis=1))
         assert np.mean(model.predict(X) == model.labels_) > 0.99
+
+
+def test_strange_samples_keep_their_cluster_if_they_are_many_and_it_is_what_it_was():
+    judged = np.repeat([0, 1, 2], 100)
+    strange = np.zeros(300, bool)
+    strange[[*range(30), *range(100, 105), *range(200, 230)]] = True
+    now = np.where(strange, 1, judged)
+    now[240:300] = 0  # of the third cluster little is left
+    kept = in_pieces(strange, judged, now, few=10)
+    np.testing.assert_array_equal(np.flatnonzero(kept), np.arange(30))
 
 
 def linked_rings(n, seed):

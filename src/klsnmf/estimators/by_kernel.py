@@ -50,7 +50,7 @@ from ..solve.starts import starts
 from .base import Result
 from .callbacks import listener
 from .doubtful import InDoubt
-from .labels import numbers_kept, strength
+from .labels import in_pieces, numbers_kept, strength
 from .notes import (
     Collapsed,
     FewerClusters,
@@ -326,8 +326,9 @@ class KernelClusterer(Partly):
         if judged is not None:
             W, G = weighted_W * root, weighted_G / root
             KW = K.dot(W)
-            kept = _crowds(to_host(rule(W, G, KW).strangers(KW, own)), judged, W.shape[1])
-            labels = like(np.where(kept, judged, to_host(labels)), labels)
+            strange, now = to_host(rule(W, G, KW).strangers(KW, own)), to_host(labels)
+            kept = in_pieces(strange, judged, now, how_many_neighbors(*W.shape))
+            labels = like(np.where(kept, judged, now), labels)
         for _ in range(2):  # again where a cluster has lost its samples, which are like no cluster
             weighted_W, weighted_G, labels = tidied(
                 weighted_W, weighted_G, labels, by_appearance=by_appearance
@@ -441,15 +442,6 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
-
-
-def _crowds(strange: Array, judged: Labels, k: int) -> Array:  # (n,), (n,) -> (n,)
-    """Strange samples that are many in their cluster: a piece that its prototype does not know.
-
-    Few of them are outliers, of which a graph tells nothing.
-    """
-    many = np.bincount(judged[strange], minlength=k) > how_many_neighbors(len(judged), k)
-    return strange & many[judged]
 
 
 def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:

@@ -28,6 +28,9 @@ from ..core.types import Array, Labels
 #: The smallest lead of one score over another, in units of rounding.
 _HAIR = 2
 
+#: A cluster in which more than this share of the samples stay is the same cluster.
+_NEARLY_ALL = 0.9
+
 #: Runs of k-means on the coefficients; the best is kept.
 _RUNS = 10
 
@@ -74,6 +77,20 @@ def numbers_kept(labels: Labels, known: Labels, k: int) -> Labels:  # (n,), (n,)
     gone = number >= k  # of a cluster that was, among more than there are now
     number[gone] = np.setdiff1d(np.arange(k), number)[: gone.sum()]
     return np.asarray(number)
+
+
+def in_pieces(strange: Array, judged: Labels, now: Labels, few: int) -> Array:  # (n,)
+    """Strange samples that are many in a cluster: a piece that its prototype does not know.
+
+    Few of them are outliers, of which a graph tells nothing. And the cluster must be what it was:
+    nearly all of its other samples are still in it.
+    """
+    k = int(judged.max()) + 1
+    many = np.bincount(judged[strange], minlength=k) > few
+    of_others, stayed = (
+        np.bincount(judged[some], minlength=k) for some in (~strange, ~strange & (now == judged))
+    )
+    return strange & (many & (stayed > _NEARLY_ALL * of_others))[judged]
 
 
 @dataclass(frozen=True)
