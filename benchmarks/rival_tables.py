@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ def page(rows: list[Row], times: list[Row]) -> str:
         [
             *_introduction(kept, sets, [name for name in in_order if name not in means]),
             *_mean_tables(means, tools, summaries(means, groups)),
-            *_differences(means, tools, {"accuracy": high, "ari": shapes}),
+            *_differences(means, tools, {"accuracy": high, "nmi": high, "ari": shapes}),
             *_per_set(means, tools, {"accuracy": high, "nmi": high, "ari": shapes}, unit),
             *_other_counts(kept, means),
             *_times(times),
@@ -75,11 +74,13 @@ def page(rows: list[Row], times: list[Row]) -> str:
     )
 
 
-def summaries(means: Means, groups: dict[str, str]) -> dict[str, list[str]]:
+def summaries(sets: Iterable[str], groups: dict[str, str]) -> dict[str, list[str]]:
     """The lines of the tables of means: what a line is called, and the sets it is over."""
 
+    names = list(sets)
+
     def of(*wanted: str) -> list[str]:
-        return [name for name in means if groups[name] in wanted]
+        return [name for name in names if groups[name] in wanted]
 
     shapes = of("shapes")
     batteries = {name.partition("/")[0] for name in shapes}
@@ -87,14 +88,14 @@ def summaries(means: Means, groups: dict[str, str]) -> dict[str, list[str]]:
         "the paper's sets": of("paper"),
         " and ".join(MORE): of("coil20 and tr41"),
         "sets from elsewhere": of("elsewhere"),
-        "all of these": [name for name in means if name not in shapes],
+        "all of these": [name for name in names if name not in shapes],
         **{
             f"shapes, {battery}": [name for name in shapes if name.startswith(f"{battery}/")]
             for battery in sorted(batteries)
         },
         "all shapes": shapes,
     }
-    return {name: sets for name, sets in lines.items() if sets}
+    return {name: members for name, members in lines.items() if members}
 
 
 def _introduction(kept: Kept, sets: list[str], incomplete: list[str]) -> list[str]:
@@ -166,7 +167,8 @@ def _differences(means: Means, tools: list[str], over: dict[str, list[str]]) -> 
             )
     text += [
         "",
-        "Ahead and behind mean by more than a point of accuracy, or by more than 0.05 of Rand.",
+        "Ahead and behind mean by more than a point of accuracy or NMI, or by more than 0.05 of "
+        "Rand.",
     ]
     return text
 
@@ -202,29 +204,54 @@ def _times(times: list[Row]) -> list[str]:
     fastest: dict[tuple[str, str], Row] = {}
     for row in times:
         key = row["set"], row["tool"]
-        if key not in fastest or float(row["seconds"]) < float(fastest[key]["seconds"]):
+        if key not in fastest or _seconds(row) < _seconds(fastest[key]):
             fastest[key] = row
-    sets = [name for name in dict.fromkeys(row["set"] for row in times) if (name, OURS) in fastest]
-    tools = [tool for tool in TOOLS if any((name, tool) in fastest for name in sets)]
+    groups = {row["set"]: row["group"] for row in times if (row["set"], OURS) in fastest}
+    in_order = sorted(groups, key=lambda name: (GROUPS.index(groups[name]), name))
+    tools = [tool for tool in TOOLS if any((name, tool) in fastest for name in in_order)]
+    # A mean over other sets would be no comparison: all tools have the same ones.
+    sets = [name for name in in_order if all((name, tool) in fastest for tool in tools)]
     if not sets:
         return []
+    others = [tool for tool in tools if tool != OURS]
     text = ["", "## Time", ""]
     text += [
         "The seconds of KLSNMF, and those of each other tool as a multiple of them. A number below "
         "1 means that the other tool is faster. Each tool has the number of threads with which it "
-        "is fastest, in brackets. Each time is the best of three. Leiden's time includes the "
-        "search for the resolution. The rows are in `docs/results/rivals_times.csv`, made by "
-        "`python -m benchmarks.rivals times`.",
+        "is fastest on the set. Each time is the best of three, or of fewer if they take more than "
+        "three seconds together. UMAP's part is timed once for both tools that use it. Leiden's "
+        "time includes the search for the resolution. The rows are in "
+        "`docs/results/rivals_times.csv`, made by `python -m benchmarks.rivals times` on two "
+        "cores.",
         "",
-        *head("set", "n × p, k", *[f"{OURS}, s" if tool == OURS else tool for tool in tools]),
+        "Geometric means over the sets:",
+        "",
+        *head("multiples", "sets", f"{OURS}, s", *others),
     ]
+    for name, members in summaries(sets, groups).items():
+        means = [
+            np.exp(np.mean([np.log(_multiple(fastest, s, tool)) for s in members]))
+            for tool in others
+        ]
+        own = np.exp(np.mean([np.log(_seconds(fastest[s, OURS])) for s in members]))
+        text.append(line(name, len(members), *(f"{value:.2g}" for value in (own, *means))))
+    text += ["", "Set by set, the number of threads in brackets:", ""]
+    text += head("set", "n × p, k", f"{OURS}, s", *others)
     for name in sets:
         own = fastest[name, OURS]
-        cells: list[Any] = []
-        for tool in tools:
-            row = fastest.get((name, tool))
-            share = float(row["seconds"]) / float(own["seconds"]) if row else np.nan
-            value = float(own["seconds"]) if tool == OURS else share
-            cells.append(f"{value:.2g} ({row['threads']})" if row else "")
-        text.append(line(name, f"{own['n']} × {own['p']}, {own['k']}", *cells))
+        cells = [(_seconds(own), own["threads"])]
+        cells += [
+            (_multiple(fastest, name, tool), fastest[name, tool]["threads"]) for tool in others
+        ]
+        told = [f"{value:.2g} ({threads})" for value, threads in cells]
+        text.append(line(name, f"{own['n']} × {own['p']}, {own['k']}", *told))
     return text
+
+
+def _seconds(row: Row) -> float:
+    return float(row["seconds"])
+
+
+def _multiple(fastest: dict[tuple[str, str], Row], name: str, tool: str) -> float:
+    """The seconds of a tool on a set, as a multiple of those of KLSNMF."""
+    return _seconds(fastest[name, tool]) / _seconds(fastest[name, OURS])

@@ -20,9 +20,21 @@ def test_clusters_are_counted():
         for told, match in given
     ]
     *_, line = doubts.table(rows)
-    assert line == "| the defaults, all | 1 | 1 | 1 | 2 | 50% | 33% |"
+    assert line == "| the defaults, all but planted | 1 | 1 | 1 | 2 | 50% | 33% |"
 
 
 def test_the_page_is_that_of_its_rows():
     page = doubts.PAGE.read_text(encoding="utf-8")
-    assert "\n".join(doubts.table(read_file(doubts.ROWS))) in page
+    rows = read_file(doubts.ROWS)
+    assert "\n".join(doubts.table(rows)) in page
+    assert "\n".join(doubts.of_planted(rows)) in page
+
+
+def test_answers_for_planted_sets_are_counted():
+    given = [("0", 0.95, "1"), ("0", 0.95, "0"), ("1", 0.5, "0"), ("2", 0.2, "1")]
+    rows = [
+        {"set": "a", "group": "planted", "sizes": "auto", "draw": draw, "ari": str(ari)}
+        | {"doubted": told}
+        for draw, ari, told in given
+    ]
+    assert doubts.of_planted(rows)[2:] == ["| a | 3 | 2 | 1 | 1 |"]

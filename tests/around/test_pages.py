@@ -15,7 +15,12 @@ from klsnmf import metrics
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+ONE_LINE = " ".join(README.split())
 DOCS = ROOT / "docs"
+
+#: Tools of the table in the README, as the page of rivals calls them; and groups of sets there.
+NAMES = {"Spectral": "SpectralClustering", "Gaussian mixture": "GaussianMixture"}
+GROUPS = ("all of these", "all shapes")
 
 
 def rows(name):
@@ -37,23 +42,28 @@ def test_numbers_in_the_readme_are_those_of_the_rows():
             measure, tools = first.lower(), cells
         else:
             found[measure, first] = dict(zip(tools, cells, strict=True))
-    names = {"Spectral": "SpectralClustering", "Gaussian mixture": "GaussianMixture"}
     (_, *header), *body = tables(README)
-    assert len(body) == 4
-    for said, *numbers in body:
+    assert len(body) == 6
+    for said, *numbers in body[:4]:
         measured, sets = said.split(", ")
         line = found[measured.lower(), "all shapes" if "shapes" in sets else "all of these"]
-        tools = [names.get(tool, tool.replace(" ", "")) for tool in header]
+        tools = [NAMES.get(tool, tool.replace(" ", "")) for tool in header]
         assert numbers == [line[tool] for tool in tools]
 
 
-def test_seconds_in_the_readme_are_those_of_the_rows():
-    header, *measured = rows("limits.csv")
-    (digits,) = (dict(zip(header, row, strict=True)) for row in measured if row[0] == "digits")
-    times = r"on digits ([\d.]+) s, where these take ([\d.]+) s and ([\d.]+) s"
-    said = re.search(times, " ".join(README.split()))
-    methods = ("KLSNMF", "KMeans", "SpectralClustering")
-    assert said.groups() == tuple(digits[f"{method}, s"] for method in methods)
+def test_times_in_the_readme_are_those_of_the_rows():
+    page = (DOCS / "results" / "rivals.md").read_text(encoding="utf-8").partition("## Time")[2]
+    header, *lines = tables(page)
+    found = {line[0]: dict(zip(header, line, strict=True)) for line in lines if line[0] in GROUPS}
+    (_, *tools), *body = tables(README)
+    for (said, own, *numbers), (group, seconds) in zip(body[4:], found.items(), strict=True):
+        assert said == f"time, {seconds['sets']} {'shapes' if 'shapes' in group else 'sets'}"
+        assert own == "1"
+        assert numbers == [seconds[NAMES.get(tool, tool.replace(" ", ""))] for tool in tools[1:]]
+    said = re.search(
+        r"KLSNMF takes ([\d.]+) s on the 30 sets .* and ([\d.]+) s on shapes", ONE_LINE
+    )
+    assert said.groups() == tuple(seconds["KLSNMF, s"] for seconds in found.values())
 
 
 def test_no_other_percentages_in_the_readme():

@@ -150,8 +150,7 @@ def test_a_run_makes_what_is_missing_and_the_best_match_counts(home, tmp_path, m
     ]
 
 
-def test_times_are_measured_once(home, tmp_path, monkeypatch):
-    monkeypatch.setattr(rivals, "TIMED", {"few/pair": "shapes", "few/not there": "shapes"})
+def test_times_are_measured_once(home, tmp_path):
     asked = rivals.Asked(["shapes"], ["KMeans", "Ward"], seeds=1, most=50, folder=home)
     file = tmp_path / "times.csv"
     rivals.times_here(file, asked._replace(tools=["Ward"]), 1)
@@ -251,5 +250,6 @@ def test_times_are_multiples_of_ours_with_the_best_threads():
         ]
     ]
     page = rival_tables.page(rows_of("paper", {("digits", OURS): 80}), times)
+    assert "| the paper's sets | 1 | 1.5 | 0.2 |" in page
     assert "| set | n × p, k | KLSNMF, s | Genie |" in page
     assert "| digits | 1797 × 64, 10 | 1.5 (2) | 0.2 (1) |" in page

@@ -147,7 +147,8 @@ def test_neighbours_diffusion_and_graphs_as_on_the_host(model):
 def test_duplicates_and_ties():
     X = np.round(2 * np.repeat(IRIS[::2], 3, axis=0))  # many equal samples, and equal distances
     model = KLSNMF(3, **QUICK)
-    assert_same(clone(model).fit(away(X)), model.fit(X), X, rtol=1e-6)
+    # K is formed there, and entries just below zero, which eigenvectors leave, become zero.
+    assert_same(clone(model).fit(away(X)), model.fit(X), X, rtol=1e-3)
 
 
 def test_empty_columns_begin_anew():

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
 from klsnmf import KLSNMF
 from klsnmf.estimators.doubtful import InDoubt, tiny_clusters
 from klsnmf.io.model_file import load, save
-from klsnmf.solve.solution import Doubts
+from klsnmf.solve.solution import Doubts, RunnerUp
 
 ONE, TWO = (0, 1, 0.15), (1, 0.09, (60, 28))
 APART = (2, 0.0, (700, 50))
@@ -87,3 +88,19 @@ def test_where_all_clusters_are_small_none_is_remarkable():
     many = tiny_clusters(np.repeat(np.arange(8), [400, 400, *[2] * 6]), 8)
     assert len(many[0].sizes) == 6
     assert "6 clusters are tiny" in str(many[0])
+
+
+def test_the_runner_up_is_told():
+    note = InDoubt(Doubts(one=(ONE,)), 4, RunnerUp("free", 25, 31))
+    told = "The runner-up, clusters of free sizes in a graph of 25 neighbours, puts 31 samples into"
+    for words in (str(note), note.in_command):
+        assert told in words
+    assert "runner-up" not in str(InDoubt(Doubts(one=(ONE,)), 4))
+
+
+def test_a_fit_in_doubt_knows_its_runner_up():
+    X, _ = make_blobs(300, 2, centers=3, cluster_std=3.0, random_state=0)
+    model = KLSNMF(3, random_state=0).fit(X)
+    (note,) = (one for one in model.notes_ if isinstance(one, InDoubt))
+    assert note.runner_up.sizes in ("even", "free")
+    assert 0 < note.runner_up.moved < 300

@@ -1,9 +1,12 @@
 """predict and transform, and diffusion."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import nnls
+from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF, LSNMF
 from klsnmf.grams.array import DenseGram
@@ -62,6 +65,29 @@ def test_precomputed_rows_of_new_samples(seed):
     ).fit(X[:60])
     np.testing.assert_array_equal(model.predict(K[60:, :60]), direct.predict(X[60:]))
     np.testing.assert_allclose(model.transform(K[60:, :60]), direct.transform(X[60:]), atol=1e-6)
+
+
+def test_new_samples_keep_their_order_whichever_are_searched_together(monkeypatch, seed):
+    monkeypatch.setattr("klsnmf.kernels.among.MANY", 50)
+    X, _ = rays(seed, n=300)
+    model = KLSNMF(3, random_state=0).fit(X[:200])
+    alone = np.concatenate([model.transform(X[i : i + 1]) for i in range(200, 300)])
+    monkeypatch.setattr("klsnmf.kernels.similarity._ROWS", 16)
+    monkeypatch.setattr("klsnmf.kernels.similarity._ROWS_PER_THREAD", 8)
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            np.testing.assert_allclose(model.transform(X[200:]), alone, rtol=1e-9)
+            np.testing.assert_array_equal(model.predict(X[200:]), alone.argmax(axis=1))
+
+
+def test_new_samples_are_searched_in_the_cells_of_the_fit(monkeypatch, seed):
+    monkeypatch.setattr("klsnmf.kernels.among.MANY", 50)
+    X, _ = rays(seed, n=300)
+    model = KLSNMF(3, neighbor_search="approximate", random_state=0).fit(X[:200])
+    stored = pickle.dumps(model)
+    again = pickle.loads(stored).transform(X[200:])  # it makes the same cells
+    monkeypatch.setattr("klsnmf.kernels.cells.MiniBatchKMeans", None)
+    np.testing.assert_array_equal(model.transform(X[200:]), again)
 
 
 def test_free_coefficients_are_the_nonnegative_minimum(seed):

@@ -376,9 +376,10 @@ def fitted_arrays(node, found, shown=False):
 SAVED = [name for name, one in METHODS.items() if can_save(one())]
 
 
-@pytest.mark.parametrize("name", SAVED)
-def test_no_array_of_a_model_may_be_altered(name):
-    save(METHODS[name](3, random_state=0).fit(X), "good.npz", n_features=6)
+@pytest.mark.parametrize(("name", "copies"), [*((name, 1) for name in SAVED), ("kls-nmf", 2)])
+def test_no_array_of_a_model_may_be_altered(name, copies):
+    model = METHODS[name](3, random_state=0).fit(np.tile(X, (copies, 1)))
+    save(model, "good.npz", n_features=6)
     text, arrays = parts_of("good.npz")
     for place in fitted_arrays(text["estimator"]["fitted"], []):
         good = arrays[place]

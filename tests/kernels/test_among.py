@@ -56,10 +56,15 @@ def test_a_search_of_cells_finds_nearly_all_of_them(monkeypatch, seed, storage):
     assert right > 0.9 * 8 * len(Y)
 
 
-def test_no_new_samples_and_what_a_file_holds():
+@pytest.mark.parametrize("many", [100, 1000])
+def test_no_new_samples_and_what_a_file_holds(monkeypatch, many):
+    monkeypatch.setattr(among, "MANY", many)
     X = samples(0)
     found = Among(X, 5)
     i, j, d2 = found.nearest(X[:0])
     assert len(i) == len(j) == len(d2) == 0
-    found.nearest(X[:3])
-    assert len(pickle.dumps(found)) < 1.1 * X.nbytes + 1000  # what can be made again is not in it
+    first = found.nearest(X[:3])
+    stored = pickle.dumps(found)
+    assert len(stored) < 1.1 * X.nbytes + 1000  # what can be made again is not in it
+    for one, two in zip(first, pickle.loads(stored).nearest(X[:3]), strict=True):
+        np.testing.assert_array_equal(one, two)

@@ -1,5 +1,7 @@
 """The approximate search for neighbours, in cells, against all distances."""
 
+import weakref
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,8 +9,9 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF
-from klsnmf.kernels import cells
+from klsnmf.kernels import around, cells, neighbors, search
 from klsnmf.kernels.cells import Cells, bisected
+from klsnmf.kernels.crowds import crowds_of
 from klsnmf.kernels.neighbors import nearest
 
 from ..naive import searching as naive
@@ -36,7 +39,7 @@ def test_nearly_all_neighbours_are_found_and_the_share_is_told(seed, make):
     share = share_found(d2, naive.nearest_others(X, 9))
     assert share > 0.94
     assert abs(share - some.share) < 0.05
-    assert some.searched < len(some.members)
+    assert some.searched < len(some.division.members)
 
 
 def test_most_neighbours_of_digits_are_found():
@@ -63,6 +66,71 @@ def test_where_there_is_room_more_neighbours_are_found(seed):
     assert all_of_them.share >= 0.99
 
 
+def tight(seed, n=600, p=20):
+    """Groups that are tiny beside the distances between them: single precision sees points."""
+    rng = np.random.default_rng(seed)
+    return 1e6 * rng.normal(size=(6, p))[rng.integers(6, size=n)] + rng.normal(size=(n, p))
+
+
+def counts(seed, n=600, p=20):
+    """Many are equally far."""
+    return np.random.default_rng(seed).integers(0, 3, size=(n, p)).astype(float)
+
+
+def single(X):
+    return X.astype(np.float32)
+
+
+KINDS = [(groups, np.asarray), (tight, np.asarray), (counts, np.asarray)]
+KINDS += [(groups, single), (groups, sparse.csr_array)]
+
+
+@pytest.mark.parametrize(("make", "storage"), KINDS)
+@pytest.mark.parametrize("block", [1, 5000, 10**9])
+def test_samples_are_compared_with_the_cells_around_their_own(monkeypatch, storage, make, block):
+    """Whether a few share a product, or many, or each has one of its own."""
+    monkeypatch.setattr(around, "_BLOCK", block)
+    monkeypatch.setattr(search, "_LEAST_ROWS", 3)
+    monkeypatch.setattr(search, "_BLOCK", block)
+    X = make(0, 300)
+    Y, X = storage(X[:40]), storage(X[40:])
+    some = Cells(X, 4)
+    dense, new = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
+    reach = naive.nearest_others(dense, 4)[:, -1] * (1 + 1e-4)
+    wanted = naive.pairs_in_cells(new, dense, some.division.centres, some.searched, 4, reach)
+    i, j, d2 = map(np.concatenate, zip(*some.nearest(Y, 4, reach), strict=True))
+    found = set(zip(i, j, strict=True))
+    assert wanted <= found
+    exactly = np.square(new[i] - dense[j]).sum(axis=1)
+    np.testing.assert_allclose(d2, exactly, rtol=1e-5 if storage is single else 1e-9)
+    assert len(found - wanted) <= len(found) / 4  # few are compared exactly for nothing
+
+
+def test_a_sample_finds_the_same_in_any_company():
+    X = groups(0)
+    some, Y = Cells(X, 8), groups(1)[:40]
+    i, j, d2 = map(np.concatenate, zip(*some.nearest(Y, 8), strict=True))
+    for y in range(40):
+        ((_, alone, distances),) = some.nearest(Y[y : y + 1], 8)
+        np.testing.assert_array_equal(j[i == y][:8], alone[:8])
+        np.testing.assert_array_equal(d2[i == y][:8], distances[:8])
+
+
+def test_the_copy_of_a_search_ends_with_it(monkeypatch):
+    cells, X = [], np.repeat(groups(0, 300), 2, axis=0)
+
+    def told(some):
+        cells.append(weakref.ref(some))
+
+    def no_copy(*arguments):
+        assert cells[0]() is None
+        return crowds_of(*arguments)
+
+    monkeypatch.setattr(neighbors, "crowds_of", no_copy)
+    nearest(X, 1, approximate=True, told=told)
+    assert cells[0]() is None
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_cells_that_are_near_come_one_after_the_other(seed):
     rng = np.random.default_rng(seed)
@@ -71,11 +139,15 @@ def test_cells_that_are_near_come_one_after_the_other(seed):
     for part in (32, 16, 8, 4):  # halves, and halves of halves, without a gap
         assert (np.ptp(places[order].reshape(-1, part), axis=1) == part - 1).all()
     assert set(bisected(np.ones((7, 3)))) == set(range(7))
+    points = rng.permutation([(x, y) for x in range(8) for y in range(6)]).astype(float)
+    quarters = points[bisected(points)].reshape(4, 12, 2)
+    assert (np.ptp(quarters, axis=1) == (3, 2)).all()  # each half along its own widest direction
     some = Cells(groups(seed), 9)
-    cells = some.cell[some.order]
-    assert sorted(some.order) == list(range(600))
+    order = np.concatenate(some.division.members)
+    cells = some.division.cell[order]
+    assert sorted(order) == list(range(600))
     assert np.count_nonzero(np.diff(cells)) == len(set(cells)) - 1
-    centres = some.centres[cells]
+    centres = some.division.centres[cells]
     steps = np.linalg.norm(np.diff(centres, axis=0), axis=1).sum()
     anyhow = centres[np.flatnonzero(np.diff(cells, prepend=-1))]
     shuffled = anyhow[rng.permutation(len(anyhow))]

@@ -99,6 +99,29 @@ def test_who_has_a_new_sample_within_reach_is_found(kind, seed):
     assert (np.bincount(i, minlength=20) >= 6).all()
 
 
+@pytest.mark.parametrize("n", [13, 61, 97, 120, 121])
+@pytest.mark.parametrize("wanted", [1, 3, 12])
+def test_any_number_of_samples_has_its_nearest(n, wanted):
+    """Distances are compared by halves, and what is left of odd numbers counts too."""
+    rng = np.random.default_rng(n)
+    X, Y = groups(rng, n), groups(rng, 9)
+    i, j, _ = Rough(X).nearest(Y, wanted)
+    found = set(zip(i, j, strict=True))
+    assert naive.pairs(Y, X, wanted, np.zeros(n)) <= found
+    assert len(found) <= 3 * wanted * len(Y)  # few of them are for nothing
+
+
+def test_some_samples_are_searched_as_if_they_were_all():
+    rng = np.random.default_rng(0)
+    X, Y = groups(rng), groups(rng, 9)
+    some, reach = rng.permutation(120)[:70], np.full(120, 20.0)
+    i, j, d2 = Rough(X, some=some).nearest(Y, 6, reach)
+    one, two, exactly = Rough(X[some]).nearest(Y, 6, reach[some])
+    np.testing.assert_array_equal(i, one)
+    np.testing.assert_array_equal(j, some[two])
+    np.testing.assert_allclose(d2, exactly)
+
+
 @pytest.mark.parametrize("block", [1, 500, 10_000, 10**9])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_blocks_and_threads_change_nothing(monkeypatch, block, threads):

@@ -200,6 +200,45 @@ class TestByDensity(TestLinked):
         return naive.by_density(view.base.dot(np.eye(N)), r, r, self.usual)
 
 
+class TestCopied(SimilarityContract):
+    """Samples of which half are there twice."""
+
+    settings: ClassVar = {"kernel": "self-tuning", "n_neighbors": 8, "diffusion": "auto"}
+    libraries: ClassVar = ("numpy",)
+    usual: ClassVar = None
+
+    @pytest.fixture
+    def samples(self, library):
+        return X[np.arange(N) % 40]
+
+    @pytest.fixture
+    def graph(self, samples):
+        graph = KernelSettings(**self.settings, sizes="auto").graphs(samples, K).graph(8)
+        return graph if self.usual is None else graph.by_density()
+
+    @pytest.fixture
+    def similarity(self, graph):
+        return graph.kernel
+
+    @pytest.fixture
+    def gram(self, graph):
+        return graph.K.dot(np.eye(N))
+
+    def test_the_nearest_among_some(self, similarity, samples, new):
+        among = np.arange(0, N, 3)
+        found = similarity.nearest(samples, np.arange(N))
+        np.testing.assert_array_equal(samples[found], samples)
+        assert np.isin(similarity.nearest(new, among), among).all()
+
+    def test_it_knows_all_samples(self, similarity, samples):
+        np.testing.assert_array_equal(similarity.samples, samples)
+        assert similarity.width.shape == (N,)
+
+
+class TestCopiedByDensity(TestCopied):
+    usual: ClassVar = "that of the graph"
+
+
 class TestDiffused(SimilarityContract):
     """The default: links weighed, then steps by powers of S, which is sparse, or an array there."""
 

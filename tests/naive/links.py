@@ -27,3 +27,16 @@ def by_density(k, r_rows, r, usual):
         ends = [min(max(usual / radius, 1 / 4), 4) ** 2 for radius in (r_rows[i], r[j])]
         out[i, j] = k[i, j] * ends[0] * ends[1]
     return out
+
+
+def copies(X):
+    """The first sample of each kind, and for each sample the place of its kind."""
+    first = [next(j for j in range(len(X)) if (X[i] == X[j]).all()) for i in range(len(X))]
+    distinct = sorted(set(first))
+    return np.array(distinct), np.array([distinct.index(i) for i in first])
+
+
+def spread(K, which):
+    """K between distinct samples, for all samples."""
+    n = len(which)
+    return np.array([[K[which[i], which[j]] for j in range(n)] for i in range(n)])

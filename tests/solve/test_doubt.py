@@ -8,7 +8,9 @@ from klsnmf import KLSNMF
 from klsnmf.estimators.doubtful import InDoubt
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.walk import walk_on
-from klsnmf.solve.doubt import borders_between, borders_inside, doubts_of
+from klsnmf.solve.choose import Answer
+from klsnmf.solve.doubt import borders_between, borders_inside, doubts_of, runner_up
+from klsnmf.solve.solution import RunnerUp
 
 from ..helpers import linked_groups
 from ..naive import walking as naive
@@ -119,3 +121,18 @@ def test_doubts_are_data_and_sentences_and_no_warning(recwarn):
     assert str(note).startswith("2 of 6 clusters are doubtful.")
     assert "n_clusters=5" in str(note)
     assert "-k 5" in note.in_command
+
+
+def test_the_runner_up_is_the_other_answer_that_loses_least():
+    def answer(labels, q, lost, even=True):
+        return Answer(np.array(labels), q, even, lost, smallest=1)
+
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    same, other, worse = (
+        answer([1, 1, 1, 2, 2, 0], 10, 0.1),
+        answer([1, 1, 0, 0, 0, 2], 25, 0.2, even=False),
+        answer([0, 1, 2, 0, 1, 2], 7, 0.3),
+    )
+    assert runner_up([worse, other, same], labels) == RunnerUp("free", 25, 1)
+    assert runner_up([same], labels) is None
+    assert runner_up([], labels) is None

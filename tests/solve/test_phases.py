@@ -10,7 +10,7 @@ from klsnmf.grams.array import DenseGram
 from klsnmf.models.ls_nmf import FREE, LocalSimilarity
 from klsnmf.solve.loop import solve
 from klsnmf.solve.phases import FINALISTS, SCREENING_STEPS, with_best_starts
-from klsnmf.solve.solution import Solution, Status, lowest
+from klsnmf.solve.solution import CHOSEN, Solution, Start, Status, lowest
 
 from ..estimators.test_defaults import digits_problem
 from ..helpers import blobs
@@ -30,6 +30,18 @@ def test_the_unit_of_the_kernel_does_not_decide_when_a_fit_ends(factor):
     )
     assert plain.status is other.status is Status.CONVERGED
     assert plain.n_iter == other.n_iter
+
+
+def test_chosen_clusters_begin_exact_steps_as_they_are():
+    labels, K = np.array([0, 1, 1, 2, 0]), DenseGram(np.eye(5))
+    start = Start.of_labels(CHOSEN, labels, 3, K)
+    for V in start.begun(exact=True).values():
+        np.testing.assert_array_equal(V > 0, np.eye(3)[labels] > 0)
+    for other in (
+        start.begun(exact=False),
+        Start.of_labels("kmeans", labels, 3, K).begun(exact=True),
+    ):
+        assert all((V > 0).all() for V in other.values())
 
 
 def test_one_that_collapsed_is_the_best_only_if_all_did():

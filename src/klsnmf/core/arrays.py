@@ -163,6 +163,13 @@ def like(A: Any, home: Any, dtype: Any = None) -> Any:
     return namespace(home).asarray(A, dtype=dtype, device=device_of(home), copy=True)
 
 
+def at(A: Any, places: Any, axis: int = 0) -> Any:
+    """The rows of A with these places, in their order, or the columns; where A is."""
+    if on_host(A):
+        return A[places] if axis == 0 else A[:, places]
+    return namespace(A).take(A, places, axis=axis)
+
+
 def zeros(shape: int | tuple[int, ...], home: Any) -> Any:
     """Zeros on the device of ``home``, of the same type."""
     return namespace(home).zeros(shape, dtype=home.dtype, device=device_of(home))

@@ -24,7 +24,6 @@ from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
-from ..grams.walk import Walk
 from ..kernels.inputs import choose_row_norm, here, unit_of
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
@@ -34,7 +33,7 @@ from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
 from ..solve.checkpoint import journal_of
 from ..solve.choose import TRIES, Choice, choose
-from ..solve.doubt import doubts_of
+from ..solve.doubt import doubts_of, runner_up
 from ..solve.levels import Counted, count, count_on
 from ..solve.loop import Journal
 from ..solve.phases import (
@@ -155,7 +154,7 @@ class KernelClusterer(Partly):
             if estimator._bound_by_features and k > samples.X.shape[1]:
                 notes += (MoreThanFeatures(k, samples.X.shape[1]),)
             if choice is not None and not solution.collapsed:
-                notes += _doubts(choice.walk, attributes["labels_"])
+                notes += _doubts(choice, attributes["labels_"])
             if counted is not None:
                 known = to_host(attributes["labels_"])
                 profile = counted.profile(known, for_starts)
@@ -455,6 +454,7 @@ def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _doubts(walk: Walk, labels: Labels) -> tuple[Note, ...]:
-    doubts = doubts_of(walk.as_the_graph_is(), to_host(labels))
-    return (InDoubt(doubts, walk.k),) if doubts else ()
+def _doubts(choice: Choice, labels: Labels) -> tuple[Note, ...]:
+    walk, labels = choice.walk, to_host(labels)
+    doubts = doubts_of(walk.as_the_graph_is(), labels)
+    return (InDoubt(doubts, walk.k, runner_up(choice.others, labels)),) if doubts else ()

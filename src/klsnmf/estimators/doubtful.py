@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from ..core.arrays import to_host
 from ..core.types import Labels
 from ..core.words import plural
-from ..solve.solution import Doubts
+from ..solve.solution import Doubts, RunnerUp
 from .notes import Note
 
 #: At most this many doubts of a kind are told in words. The data hold all of them.
@@ -68,12 +68,15 @@ class InDoubt(Note):
     ----------
     doubts : which they are, and why: see :class:`klsnmf.solve.solution.Doubts`
     n_clusters : how many clusters there are
+    runner_up : another answer that was considered, if there was one: see
+        :class:`klsnmf.solve.solution.RunnerUp`
     """
 
     warns: ClassVar[bool] = False
 
     doubts: Doubts
     n_clusters: int
+    runner_up: RunnerUp | None = None
 
     def __str__(self) -> str:
         return self._told(self.advice)
@@ -83,8 +86,8 @@ class InDoubt(Note):
         return self._told(self.advice_in_command)
 
     def _told(self, advice: str) -> str:
-        words = [self.count, *(each.words for each in self.reasons), advice, self.scale]
-        return " ".join(words).rstrip()
+        words = [self.count, *(each.words for each in self.reasons), advice]
+        return " ".join(filter(None, [*words, self.other_answer, self.scale]))
 
     @property
     def count(self) -> str:
@@ -152,6 +155,17 @@ class InDoubt(Note):
                 + "."
             )
         return f"Try {' and '.join(f'{name}{k}' for k in self.advised)}{more}."
+
+    @property
+    def other_answer(self) -> str:
+        """What the runner-up says, as a sentence; empty if there is none."""
+        if self.runner_up is None:
+            return ""
+        sizes, neighbors, moved = astuple(self.runner_up)
+        return (
+            f"The runner-up, clusters of {sizes} sizes in a graph of {neighbors} neighbours, puts "
+            f"{plural(moved, 'sample')} into other clusters."
+        )
 
     @property
     def scale(self) -> str:

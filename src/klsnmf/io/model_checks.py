@@ -55,6 +55,7 @@ WANTED = {
     "LiftedKernel.X": _Wanted("np"),
     "LiftedKernel.mean": _Wanted("p"),
     "PrecomputedKernel.diagonal": _Wanted("n", least=0),
+    "CopiedKernel.which": _Wanted("n", "i", 0, "n"),
     "Links.N": _Wanted("nn", least=0),
     "Diffusion.S": _Wanted("nn"),
     "Diffusion.degrees": _Wanted("n", least=0),
@@ -81,6 +82,9 @@ WANTED = {
     "Level.labels": _Wanted("n", "i", 0, "n"),
     "Grouped.number": _Wanted("?", "i", 0, "k"),
 }
+
+#: Records of which all else is about fewer samples: the field that says which one each sample is.
+_OF_FEWER = {"CopiedKernel": "which"}
 
 #: The largest whole number of a model. JSON allows any length, but compiled code does not.
 _LARGEST = 2**53
@@ -124,8 +128,13 @@ def _look(value: Any, name: str, sizes: dict[str, int]) -> None:
         check(value)
     elif is_dataclass(value) and not isinstance(value, type):
         inside = dict(sizes)  # letters of this record only
-        for field in fields(value):
-            _look(getattr(value, field.name), f"{type(value).__name__}.{field.name}", inside)
+        kind, parts = type(value).__name__, {f.name: getattr(value, f.name) for f in fields(value)}
+        if kind in _OF_FEWER:
+            which = parts.pop(_OF_FEWER[kind])
+            _look(which, f"{kind}.{_OF_FEWER[kind]}", inside)
+            inside["n"] = int(which.max()) + 1
+        for field, part in parts.items():
+            _look(part, f"{kind}.{field}", inside)
     elif isinstance(value, list | tuple):
         for item in value:
             _look(item, name, sizes)

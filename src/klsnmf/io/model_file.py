@@ -49,7 +49,7 @@ from ..kernels.outliers import Neighbourhoods
 from ..methods import METHODS
 from ..models.new_samples import NearestMean, NewSamples
 from ..preparation import base, categories, gaps, numbers, texts
-from ..solve.solution import Doubts, Trouble
+from ..solve.solution import Doubts, RunnerUp, Trouble
 from . import model_checks
 from .errors import ModelError as ModelError
 
@@ -152,7 +152,7 @@ class _ModelArchive(Archive):
 _ARCHIVE = _ModelArchive(
     *("model", 2),
     *(similarity.DiffusedKernel, similarity.FittedKernel, similarity.LinkedKernel),
-    *(similarity.LiftedKernel,),
+    *(similarity.LiftedKernel, similarity.CopiedKernel),
     *(similarity.MixedKernel, similarity.PrecomputedKernel, Diffusion, SpectralDiffusion, Links),
     *(Evidence, Level, Profile, Neighbourhoods, Grouped, Largest, NearestMean, NewSamples),
     *(base.Preparation, numbers.Standard, numbers.LogCounts, numbers.Components),
@@ -161,7 +161,7 @@ _ARCHIVE = _ModelArchive(
     *(Collapsed, FewerClusters, MoreThanFeatures, NotClear, NotConverged, OfAPart),
     *(InDoubt, TinyClusters),
     *(Sketch, Stream),
-    *(Doubts, Trouble),
+    *(Doubts, RunnerUp, Trouble),
 )
 
 

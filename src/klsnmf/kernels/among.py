@@ -13,28 +13,28 @@ from scipy import sparse
 from ..core.arithmetic import all_distances, centred
 from ..core.arrays import cast, follows_lists, namespace, slices, smallest
 from ..core.sketch import MANY
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.work import side_by_side, threads_of_blas
-from .cells import Cells, nearest_centre
+from .cells import Cells, Division
 from .functions import SCALE_NEIGHBOR, Kernel
-from .search import TIE, Rough, block_of
+from .search import TIE, Found, Rough
 
 #: Rough distances of an exact search that are held at once, for each thread.
 _BLOCK = 2**22
 
-#: Pairs i, j of a new sample and one of the fit, with squared distances.
-Found = tuple[Array, Array, Array]
-
 
 class Among:
     """Samples X of a fit, to be searched for the nearest of new ones, any number of times."""
+
+    #: The samples in cells, if the search of the fit divided them.
+    division: Division | None = None
 
     def __init__(self, X: Matrix, wanted: int, search: str = "auto") -> None:
         self.X, self.wanted = X, min(wanted, X.shape[0])
         self.approximate = search != "exact" and X.shape[0] > MANY
 
     def __getstate__(self) -> dict[str, Any]:
-        made_again = ("_rough", "_cells")
+        made_again = ("_rough", "_cells", "division")
         return {name: value for name, value in vars(self).items() if name not in made_again}
 
     def make_ready(self) -> None:
@@ -48,7 +48,13 @@ class Among:
 
     @cached_property
     def _cells(self) -> Cells:
-        return Cells(self.X, self.wanted)
+        return Cells(self.X, self.wanted, self.division)
+
+    def order_of(self, Y: Matrix) -> Labels | None:  # (m, p) -> (m,)
+        """An order of new samples in which parts of them are searched faster, if there is one."""
+        if not self.approximate or not follows_lists(Y):
+            return None
+        return np.concatenate(self._cells.division.divided(Y))
 
     def nearest(self, Y: Matrix, reach: Array | None = None) -> Found:  # (m, p), (n,)
         """At least as many as are wanted of the nearest x of each y, for each y nearest first.
@@ -57,7 +63,8 @@ class Among:
         cells those that it comes across.
         """
         none = *np.empty((2, 0), np.intp), np.empty(0, Y.dtype)
-        parts = self._in_cells(Y, reach) if self.approximate else self._exactly(Y, reach)
+        exactly = not self.approximate
+        parts = self._exactly(Y, reach) if exactly else self._cells.nearest(Y, self.wanted, reach)
         i, j, d2 = map(np.concatenate, zip(none, *parts, strict=True))
         order = np.argsort(i, kind="stable")
         return i[order], j[order], d2[order]
@@ -71,27 +78,8 @@ class Among:
 
         return _each(list(slices(Y.shape[0], _BLOCK // self.X.shape[0])), of)
 
-    def _in_cells(self, Y: Matrix, reach: Array | None) -> list[Found]:
-        cells = self._cells
-        own = nearest_centre(Y, cells.centres)
-        order = np.argsort(own, kind="stable")
-        edges = np.searchsorted(own[order], np.arange(len(cells.centres) + 1))
 
-        def of(c: int) -> Found:
-            who, among = order[edges[c] : edges[c + 1]], cells.around(c)
-            rough = Rough(self.X[among], briefly=True)
-            within = None if reach is None else reach[among]
-            found = []
-            for some in slices(len(who), block_of(len(among))):
-                i, j, d2 = rough.nearest(Y[who[some]], self.wanted, within)
-                found.append((who[some][i], among[j], d2))
-            i, j, d2 = map(np.concatenate, zip(*found, strict=True))
-            return i, j, d2
-
-        return _each(np.unique(own).tolist(), of)
-
-
-def _each(parts: Sequence[slice] | Sequence[int], of: Callable[..., Found]) -> list[Found]:
+def _each(parts: Sequence[slice], of: Callable[..., Found]) -> list[Found]:
     """What is found for each part, by as many threads as there are."""
     found: list[Found] = []
 

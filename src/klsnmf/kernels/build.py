@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from ..core import arrays, memory
 from ..core.arithmetic import all_distances, centred, filled_share
 from ..core.spellings import spelled_now
-from ..core.types import Array, Labels, Matrix
+from ..core.types import Array, Matrix
 from ..core.work import stage
 from ..grams.array import DenseGram
 from ..grams.base import Gram
@@ -23,7 +23,8 @@ from ..grams.graph import Graph
 from ..grams.low_rank import LowRankGram
 from ..grams.sparse import SparseGram, weigh_links
 from ..grams.tiled import TiledGram, tile_side
-from .cells import Cells
+from .cells import Cells, Division
+from .copies import copies_in
 from .functions import KERNELS, KernelFunction, kernel_of, neighbors_wanted, width_of
 from .graphs import NeighborGraphs, Numbers, numbers_of_neighbors
 from .inputs import check_definite, check_gram, check_graph, precomputed_gram
@@ -136,6 +137,10 @@ class KernelSettings:
             return None
         home, X = X, arrays.to_host(X)
         given: Any = self.n_neighbors
+        copies, workers, there_too = copies_in(X), self.workers, home
+        if copies is not None:
+            X, workers = X[copies.distinct], None  # workers know all samples
+            there_too = arrays.at(home, arrays.like(copies.distinct, home))
         among = search_among(X)
         by_rule = given == "auto"
         numbers = numbers_of_neighbors(X, k, search=among) if by_rule else Numbers(int(given))
@@ -143,22 +148,22 @@ class KernelSettings:
         if not arrays.follows_lists(home):
             plan = self._plan(kernel, home, numbers.usual)
             require_memory(home, 7, "Diffusion", "Set diffusion=0, or fit a part of the rows.")
-            there = partial(fit_kernel, home, kernel, "auto", plan=plan)
+            there = partial(fit_kernel, there_too, kernel, "auto", plan=plan)
         plan = self._plan(kernel, X, numbers.most)
         if self.verbose:
             print("; ".join(plan.reasons))
-        near: Labels | None = None
+        division: Division | None = None
 
         def told(cells: Cells) -> None:
-            nonlocal near
-            near = cells.order
+            nonlocal division
+            division = cells.division
             if self.verbose:
                 print(cells)
 
-        found = search(X, kernel, "auto", numbers.most, plan, self.workers, among, told)
-        made: Any = {"plan": plan, "workers": self.workers, "found": found, "near": near}
+        found = search(X, kernel, "auto", numbers.most, plan, workers, among, told)
+        made: Any = {"plan": plan, "workers": workers, "found": found, "division": division}
         fit = partial(fit_kernel, X, kernel, "auto", **made)
-        return NeighborGraphs(numbers, home, fit, k, there)
+        return NeighborGraphs(numbers, home, fit, k, there, copies=copies)
 
     def _fit(
         self, kernel: Any, X: Matrix, unit: float, k: int | None
@@ -244,14 +249,14 @@ def fit_kernel(
     plan: Plan | None = None,
     workers: RemoteSamples | None = None,
     found: tuple[Array, Array] | None = None,
-    near: Labels | None = None,
+    division: Division | None = None,
 ) -> tuple[Gram, FittedKernel]:
     """The Gram of a kernel on the samples X, and the kernel with its width.
 
     With ``n_neighbors`` an entry is kept where one sample is among that many nearest of the
     other, and on the diagonal. ``workers``, who have the samples too, compare all pairs of them.
     ``found`` are the neighbours of a search, if it was made: as many as asked for, or more; and
-    ``near`` is an order of the samples in which near ones are together, if it told one.
+    ``division`` is that of the samples into cells, if it made one.
     """
     n, form = X.shape[0], kernel_of(kernel)
     if plan is None and arrays.follows_lists(X):
@@ -273,6 +278,10 @@ def fit_kernel(
     kept = d2 <= reach[:, None]
     i, j, places = undirected_pairs(neighbors, kept)
     values, diagonal = form.kept(X, r, i, j, d2[kept][places])
+    near = None
+    if division is not None:
+        near = np.concatenate(division.members)
+        fitted.among.division = division
     return SparseGram(symmetric(i, j, values, diagonal), near), fitted
 
 

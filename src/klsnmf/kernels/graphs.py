@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csgraph, issparse
 
 from ..core.arithmetic import row_lengths, times_sides
-from ..core.arrays import namespace
+from ..core.arrays import like, namespace, to_host
 from ..core.types import Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
 from ..grams.sparse import SparseGram, weigh_links
 from ..grams.walk import Walk, walk_on
+from .copies import Copies
 from .functions import density
 from .neighbors import how_many_neighbors
 from .pieces import joined
 from .search import Search, search_among
-from .similarity import DiffusedKernel, FittedKernel, LiftedKernel, LinkedKernel, View
+from .similarity import (
+    CopiedKernel,
+    DiffusedKernel,
+    FittedKernel,
+    LiftedKernel,
+    LinkedKernel,
+    View,
+)
 
 #: Other numbers of neighbours than the usual one: fewer for thin clusters, the first that does, and
 #: more for a second judge.
@@ -129,13 +137,14 @@ class NeighborGraph:
 
     q: int
     K: Gram
-    kernel: LinkedKernel
+    kernel: LinkedKernel | CopiedKernel
     X: Matrix
+    copies: Copies | None = None
 
     @property
     def usual(self) -> float | None:
         """The radius where links count 1, if they count by density."""
-        return self.kernel.base.usual
+        return self.kernel.usual
 
     def by_density(self) -> NeighborGraph:
         """Links times the density at both ends: a walk goes where samples are dense.
@@ -144,11 +153,11 @@ class NeighborGraph:
         neighbours of each are the next ones. Where links count by density, a walk that meets them
         goes back to where it came from.
         """
-        r = np.asarray(self.kernel.base.r)
+        r = np.asarray(self.kernel.r)
         usual = float(np.median(r))
         here = density(r, usual).astype(self.K.dtype)
         K = SparseGram(times_sides(here, self.K.entries(), here))
-        return NeighborGraph(self.q, K, self.kernel.by_density(usual), self.X)
+        return replace(self, K=K, kernel=self.kernel.by_density(usual))
 
     @cached_property
     def piece(self) -> Labels:  # (n,)
@@ -158,7 +167,12 @@ class NeighborGraph:
     @cached_property
     def pieces(self) -> int:
         """The separate pieces of more than q samples: a few samples far from all are none."""
-        return int((np.bincount(self.piece) > self.q).sum())
+        return int((self.counts(self.piece) > self.q).sum())
+
+    def counts(self, labels: Labels, k: int = 0) -> Labels:  # (n,) -> (at least k,)
+        """The samples with each label; copies count once."""
+        some = labels if self.copies is None else labels[self.copies.distinct]
+        return np.bincount(some, minlength=k)
 
 
 @dataclass(frozen=True)
@@ -171,6 +185,13 @@ class NeighborGraphs:
     k: int
     there: Callable[[int], tuple[Gram, FittedKernel]] | None = None  # the same on a device
     known: tuple[tuple[NeighborGraph, Walk], ...] = ()  # those that were made already
+    copies: Copies | None = None  # among the samples, if some are equal: ``fit`` is for the others
+
+    @property
+    def distinct(self) -> Matrix:
+        """The samples, copies once; on the host."""
+        X = to_host(self.X)
+        return X if self.copies is None else X[self.copies.distinct]
 
     @stage("graphs")
     def graph(self, q: int) -> NeighborGraph:
@@ -178,7 +199,12 @@ class NeighborGraphs:
             if graph.q == q:
                 return graph
         K, fitted = self.fit(q)
-        return NeighborGraph(q, *_linked(K, fitted), fitted.X)
+        K, kernel = _linked(K, fitted)
+        if self.copies is None:
+            return NeighborGraph(q, K, kernel, fitted.X)
+        which, K = self.copies.which, SparseGram(self.copies.spread(K.entries()))
+        copied = CopiedKernel(kernel, which)
+        return NeighborGraph(q, K, copied, fitted.X[which], self.copies)
 
     @stage("eigenvectors")
     def walk(self, graph: NeighborGraph) -> Walk:
@@ -195,8 +221,11 @@ class NeighborGraphs:
         """K after diffusion, where the samples are."""
         diffusion, kernel = walk.diffusion(even=even), graph.kernel
         if self.there is not None:
-            K, kernel = _linked(*self.there(graph.q))
-            kernel = kernel if graph.usual is None else kernel.by_density(graph.usual)
+            K, linked = _linked(*self.there(graph.q))
+            linked = linked if graph.usual is None else linked.by_density(graph.usual)
+            kernel = linked
+            if self.copies is not None:
+                kernel = CopiedKernel(linked, like(self.copies.which, K.diagonal))
             diffusion = diffusion.beside(K.diagonal)
         K = diffusion.gram()
         return View(K, K, DiffusedKernel(kernel, diffusion))

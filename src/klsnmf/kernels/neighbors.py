@@ -50,7 +50,7 @@ def neighbor_indices(
     if m == 0:
         return np.empty((n, 0), dtype=np.intp)
     if approximate:
-        return Cells(X, m, compared=COMPARED).nearest_others()[0]
+        return _in_cells(X, m)[0]
     return nearest_others(X, np.arange(n), m)[0]
 
 
@@ -78,10 +78,7 @@ def nearest(
     if find:
         found, d2 = sorted_exactly(X, X, find(m))
     elif approximate:
-        cells = Cells(X, m, compared=COMPARED)
-        if told is not None:
-            told(cells)
-        found, d2 = cells.nearest_others()
+        found, d2 = _in_cells(X, m, told)
     else:
         found, d2 = search(np.arange(n), m)
     equal = np.flatnonzero((d2[:, -1:] == 0).any(axis=1))
@@ -101,6 +98,16 @@ def nearest(
         found, d2 = np.pad(found, beyond, "edge"), np.pad(d2, beyond, constant_values=np.inf)
         found[rows], d2[rows] = sorted_rows, distances
     return found, d2
+
+
+def _in_cells(
+    X: Matrix, m: int, told: Callable[[Cells], None] | None = None
+) -> tuple[NDArray[np.intp], Array]:  # (n, m), (n, m)
+    """The nearest that cells hold. They have a copy of X, which ends with the search."""
+    cells = Cells(X, m, compared=COMPARED)
+    if told is not None:
+        told(cells)
+    return cells.nearest_others()
 
 
 def nearest_distances(X: Matrix, m: int) -> Array:  # (n, p) -> (n, m), on the host

@@ -9,6 +9,7 @@ distances are computed once, whoever asks for how many of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -18,9 +19,9 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..core.arithmetic import row_lengths, squared_distances
+from ..core.arithmetic import over_threads, row_lengths, squared_distances
 from ..core.arrays import slices
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.work import side_by_side, tell, threads_of_blas
 
 #: With fewer features trees are faster.
@@ -54,6 +55,12 @@ _IN_GROUP = 256
 #: So many times as many candidates as are wanted say that rounding hides who is near.
 _CROWD = 8
 
+
+#: Numbers that are transposed together: they stay in the cache.
+_TURNED = 2**17
+
+#: Pairs i, j of two samples, with squared distances.
+Found = tuple[Array, Array, Array]
 
 #: Given rows of X, and how many: the nearest other samples of each and squared distances.
 Search = Callable[[Array, int], tuple[NDArray[np.intp], Array]]
@@ -173,80 +180,172 @@ def _itself(found: Array, rows: Array) -> Array:  # (some, m + 1)
 
 
 class Rough:
-    """Distances to samples X from below: a product, and what its rounding may take away.
+    """A search among samples X: all distances by a product, and a few of them exactly.
 
     In single precision, unless so many samples seem near then that rounding must hide who is.
-    ``briefly`` says that X is compared with few samples: to transpose it would take longer.
+    ``some`` are the places of those that are searched, where these are not all.
     """
 
-    def __init__(self, X: Matrix, dtype: DTypeLike = np.float32, *, briefly: bool = False) -> None:
-        self.X, self.dtype = X, np.dtype(dtype)
-        self.mean = None if sparse.issparse(X) else X.mean(axis=0)
-        ready = self._centred(X)
-        self.slack = 4 * X.shape[1] ** 0.5 * float(np.finfo(self.dtype).eps)
-        self.lengths = ((1 - self.slack) * row_lengths(ready)).astype(self.dtype)
-        columns = ready.T.astype(self.dtype, copy=False)
-        as_it_is = briefly or sparse.issparse(X)
-        self.columns = columns if as_it_is else np.ascontiguousarray(columns)
+    def __init__(
+        self, X: Matrix, dtype: DTypeLike = np.float32, some: Labels | None = None
+    ) -> None:
+        self.X, self.some = X, some
+        kind = ReadySparse if sparse.issparse(X) else Ready
+        self.ready: Ready | ReadySparse = kind(X, dtype, some)
 
     def nearest(
         self, Y: Matrix, wanted: int, reach: Array | None = None
-    ) -> tuple[Array, Array, Array]:  # (m, p), (n,) -> (pairs,) each
+    ) -> Found:  # (m, p), (n,) -> (pairs,) each
         """Pairs i, j with squared distances, for each y nearest first.
 
         At least as many as are wanted of the nearest of each y, and all x that have y within
         their reach, which is squared.
         """
-        d2, furthest = self._bounds(Y, wanted)
-        near = d2 <= furthest
-        if np.count_nonzero(near) > _CROWD * wanted * len(d2):
-            if self.dtype == np.float32:
+        bounds = self.ready.bounds(Y)
+        near = bounds.nearest(wanted)
+        if near is None:
+            if self.ready.dtype == np.float32:
                 return self._precise.nearest(Y, wanted, reach)
-            near[:] = False  # too many are equally near: some of them
-            some = np.argpartition(d2, wanted - 1, axis=1)[:, :wanted]
-            np.put_along_axis(near, some, True, axis=1)
-        if reach is not None:
-            near |= d2 <= reach.astype(self.dtype) * (1 + self.slack)
-        i, j = np.divmod(np.flatnonzero(near), near.shape[1])
-        exactly = squared_distances(Y, i, self.X, j)
-        order = np.lexsort((exactly, i))
-        return i[order], j[order], exactly[order]
+            near = bounds.least(wanted)
+        return bounds.pairs(near, Y, self.X, self.some, reach)
 
     def others(
-        self, Y: Matrix, own: Array, m: int, names: Array | None = None
+        self, Y: Matrix, own: Array, m: int
     ) -> tuple[NDArray[np.intp], Array]:  # (some, p), (some,) -> (some, m), (some, m)
-        """For samples Y of X the nearest others, and squared distances, nearest first.
-
-        ``own`` are their numbers, and ``names`` the numbers of the samples of X, if they have any.
-        """
-        i, j, distances = self.nearest(Y, m + 1)
-        places = np.searchsorted(i, np.arange(len(own)))[:, None] + np.arange(m + 1)
-        found = j[places] if names is None else names[j[places]]
-        others = ~_itself(found, own)
-        return found[others].reshape(-1, m), distances[places][others].reshape(-1, m)
+        """For samples Y of X, given by their places, the nearest others, nearest first."""
+        return others_of(self.nearest(Y, m + 1), own, m)
 
     @cached_property
     def _precise(self) -> Rough:
-        return Rough(self.X, np.float64)
+        return Rough(self.X, np.float64, self.some)
 
-    def _centred(self, Y: Matrix) -> Matrix:
-        return Y if self.mean is None else Y - self.mean
 
-    def _bounds(self, Y: Matrix, wanted: int) -> tuple[Array, Array]:  # (m, n), (m, 1)
-        """All distances from below, and for each y within what distance as many are as wanted."""
-        Y = self._centred(Y).astype(self.dtype, copy=False)
-        d2 = np.asarray(safe_sparse_dot(-2 * Y, self.columns, dense_output=True))
-        lengths, n = row_lengths(Y)[:, None], d2.shape[1]
-        d2 += self.lengths
-        d2 += (1 - self.slack) * lengths
+@dataclass(frozen=True)
+class Bounds:
+    """Squared distances of samples y to samples x from below, and squared lengths of the y.
+
+    Rounding takes no more than a share, the slack, of ‖x‖² + ‖y‖² from a squared distance, and
+    adds no more.
+    """
+
+    below: Array  # (m, n)
+    lengths: Array  # (m,)
+    slack: float
+
+    def nearest(self, wanted: int) -> Array | None:  # (m, n)
+        """Who may be among so many nearest of each y; None if these are too many."""
+        near = self.below <= self._furthest(wanted)
+        return None if np.count_nonzero(near) > _CROWD * wanted * len(near) else near
+
+    def least(self, wanted: int) -> Array:  # (m, n)
+        """So many of those that seem nearest to each y, though others may be as near."""
+        near = np.zeros(self.below.shape, bool)
+        some = np.argpartition(self.below, wanted - 1, axis=1)[:, :wanted]
+        np.put_along_axis(near, some, True, axis=1)
+        return near
+
+    def pairs(
+        self, near: Array, Y: Matrix, X: Matrix, some: Labels | None, reach: Array | None
+    ) -> Found:
+        """Pairs that are near or may be within reach, nearest first; the x are some of X or all."""
+        if reach is not None:
+            within = reach if some is None else reach[some]
+            near |= self.below <= within.astype(self.below.dtype) * (1 + self.slack)
+        i, j = np.divmod(np.flatnonzero(near), near.shape[1])
+        j = j if some is None else some[j]
+        d2 = squared_distances(Y, i, X, j)
+        order = np.lexsort((d2, i))
+        return i[order], j[order], d2[order]
+
+    def _furthest(self, wanted: int) -> Array:  # (m, 1)
+        """Within what squared distance of each y as many are as wanted."""
         # Each group of samples has one that is as near as its nearest: as many groups as are wanted
         # have as many samples that near.
-        groups = min(max(_GROUPS * wanted, n // _IN_GROUP), n)
-        nearest = d2[:, :groups].copy()
-        for columns in slices(n, groups):
-            some = d2[:, columns]
-            np.minimum(nearest[:, : some.shape[1]], some, out=nearest[:, : some.shape[1]])
+        nearest, n = self.below, self.below.shape[1]
+        groups = max(_GROUPS * wanted, n // _IN_GROUP)
+        while nearest.shape[1] >= 2 * groups:
+            half = nearest.shape[1] // 2
+            one, two, odd = np.split(nearest, [half, 2 * half], axis=1)
+            nearest = np.minimum(one, two)
+            if odd.size:
+                nearest[:, :1] = np.minimum(nearest[:, :1], odd)
         furthest = np.partition(nearest, wanted - 1, axis=1)[:, wanted - 1 : wanted]
         # From below to above: for near x, ‖x‖² ≤ 2‖y‖² + 2‖x - y‖².
-        furthest = (furthest + 6 * self.slack * lengths) / (1 - 4 * self.slack)
-        return d2, np.maximum(furthest * (1 + TIE), 0)
+        furthest = (furthest + 6 * self.slack * self.lengths[:, None]) / (1 - 4 * self.slack)
+        return np.maximum(furthest * (1 + TIE), 0)
+
+
+class Ready:
+    """Samples about their mean, ready for products that bound their distances to others.
+
+    Two more coordinates of each sample make a product ‖x‖² - 2⟨x, y⟩ + ‖y‖². ``some`` of the
+    samples, given by their places, lie one after the other in memory, to be compared with few
+    others: to transpose them would take longer.
+    """
+
+    def __init__(self, X: Array, dtype: DTypeLike, some: Labels | None = None) -> None:
+        p, n = X.shape[1], X.shape[0] if some is None else len(some)
+        self.dtype, self.slack = np.dtype(dtype), slack_of(p, dtype)
+        about = X if n == X.shape[0] else X[some]
+        # Numbers are made small before they are rounded.
+        self.mean = about.mean(axis=0, dtype=np.result_type(X, self.dtype))
+        columns = np.empty((p + 2, n) if some is None else (n, p + 2), self.dtype)
+        self.columns = columns if some is None else columns.T
+        self.columns[p + 1] = 1
+        parts = list(slices(n, _TURNED // p))
+        places = parts if some is None else [some[part] for part in parts]
+
+        def make(k: int) -> None:
+            ready = (X[places[k]] - self.mean).astype(self.dtype, copy=False)
+            np.multiply(ready.T, -2, out=self.columns[:p, parts[k]])
+            self.columns[p, parts[k]] = (1 - self.slack) * row_lengths(ready)
+
+        over_threads(make, len(parts))
+
+    def bounds(self, Y: Array) -> Bounds:  # (m, p)
+        sides, lengths = self.sides(Y)
+        return Bounds(sides @ self.columns, lengths, self.slack)
+
+    def sides(self, Y: Array) -> tuple[Array, Array]:  # (m, p) -> (m, p + 2), (m,)
+        """What the columns are multiplied by to compare them with other samples, and lengths."""
+        m, p = Y.shape
+        sides = np.empty((m, p + 2), self.dtype)
+        lengths = row_lengths(np.subtract(Y, self.mean, out=sides[:, :p], casting="same_kind"))
+        sides[:, p], sides[:, p + 1] = 1, (1 - self.slack) * lengths
+        return sides, lengths
+
+
+class ReadySparse:
+    """The same for sparse samples, which stay where they are: none of their zeros is stored."""
+
+    def __init__(self, X: Matrix, dtype: DTypeLike, some: Labels | None = None) -> None:
+        self.dtype, self.slack = np.dtype(dtype), slack_of(X.shape[1], dtype)
+        X = X if some is None else X[some]
+        self.lengths = ((1 - self.slack) * row_lengths(X)).astype(self.dtype)
+        self.columns = X.T.astype(self.dtype, copy=False)
+
+    def bounds(self, Y: Matrix) -> Bounds:  # (m, p)
+        Y = Y.astype(self.dtype, copy=False)
+        below, lengths = safe_sparse_dot(-2 * Y, self.columns, dense_output=True), row_lengths(Y)
+        below = np.asarray(below)
+        below += self.lengths
+        below += (1 - self.slack) * lengths[:, None]
+        return Bounds(below, lengths, self.slack)
+
+
+def slack_of(p: int, dtype: DTypeLike) -> float:
+    """The share of ‖x‖² + ‖y‖² that a squared distance may be wrong by."""
+    return 4 * p**0.5 * float(np.finfo(dtype).eps)
+
+
+def others_of(
+    pairs: Found, own: Array, m: int
+) -> tuple[NDArray[np.intp], Array]:  # (some,) -> (some, m), (some, m)
+    """The nearest others of samples with these places, and squared distances, nearest first.
+
+    Of more than m pairs of each, sorted.
+    """
+    i, j, d2 = pairs
+    places = np.searchsorted(i, np.arange(len(own)))[:, None] + np.arange(m + 1)
+    others = ~_itself(j[places], own)
+    return j[places][others].reshape(-1, m), d2[places][others].reshape(-1, m)

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..core import arithmetic, arrays
-from ..core.types import Array, Matrix
+from ..core.types import Array, Labels, Matrix
 from ..core.work import side_by_side, tell, threads_of_blas
 from ..grams.base import Gram
 from ..grams.diffused import Steps
@@ -68,6 +68,10 @@ class Similarity(Protocol):
 
     def make_ready(self) -> None:
         """Make what all rows need, before threads ask for them."""
+        return None
+
+    def order_of(self, Y: Matrix) -> Labels | None:  # (m, p) -> (m,)
+        """An order of new samples in which rows are made faster, some at a time; None if any."""
         return None
 
     def product(self, Y: Matrix, W: Array) -> tuple[Array, Array]:  # (m, k), (m,)
@@ -137,15 +141,23 @@ class FittedKernel(Similarity):
         return _ROWS if listed else super().at_once(n)
 
     def make_ready(self) -> None:
-        if self.n_neighbors is not None or self.form.radii == "each":
+        if self._searches:
             self.among.make_ready()
+
+    def order_of(self, Y: Matrix) -> Labels | None:  # (m, p) -> (m,)
+        return self.among.order_of(self.form.prepared(Y)) if self._searches else None
+
+    @property
+    def _searches(self) -> bool:
+        """Whether new samples look for neighbours."""
+        return self.n_neighbors is not None or self.form.radii == "each"
 
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         """Sparse if neighbours are kept, on a device with zeros."""
         form, X = self.form, self.X
         Y = form.prepared(Y)
         q = arrays.zeros(Y.shape[0], self.r) + self.r[0]
-        if self.n_neighbors is not None or form.radii == "each":
+        if self._searches:
             kept, radii = near(Y, self.among, self.n_neighbors, self.reach, self.r)
             q = radii if form.radii == "each" else q
         if self.n_neighbors is not None:
@@ -220,6 +232,15 @@ class LinkedKernel(Similarity):
     base: FittedKernel
     links: Links
 
+    @property
+    def r(self) -> Array:  # (n,)
+        """The radius of each sample."""
+        return self.base.r
+
+    @property
+    def usual(self) -> float | None:
+        return self.base.usual
+
     def by_density(self, usual: float) -> LinkedKernel:
         return replace(self, base=self.base.by_density(usual))
 
@@ -237,12 +258,65 @@ class LinkedKernel(Similarity):
     def make_ready(self) -> None:
         self.base.make_ready()
 
+    def order_of(self, Y: Matrix) -> Labels | None:  # (m, p) -> (m,)
+        return self.base.order_of(Y)
+
     def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
         k, own = self.base.rows(Y)
         return self.links.weighed(k), own
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         return self.base.nearest(Y, among)
+
+
+@dataclass(frozen=True)
+class CopiedKernel(Similarity):
+    """A kernel fitted to distinct samples, for all samples of which some are equal.
+
+    A new sample is as similar to a copy as to its original.
+    """
+
+    base: LinkedKernel
+    which: Array  # (n,), the place of each sample among the distinct ones
+
+    @property
+    def samples(self) -> Matrix | None:
+        samples = self.base.samples
+        return None if samples is None else arrays.at(samples, self.which)
+
+    @property
+    def width(self) -> Any:
+        return arrays.at(self.base.width, self.which)
+
+    @property
+    def r(self) -> Array:  # (n,)
+        """The radius of each sample."""
+        return arrays.at(self.base.r, self.which)
+
+    @property
+    def usual(self) -> float | None:
+        return self.base.usual
+
+    def by_density(self, usual: float) -> CopiedKernel:
+        return replace(self, base=self.base.by_density(usual))
+
+    def at_once(self, n: int) -> int:
+        return self.base.at_once(n)
+
+    def make_ready(self) -> None:
+        self.base.make_ready()
+
+    def order_of(self, Y: Matrix) -> Labels | None:  # (m, p) -> (m,)
+        return self.base.order_of(Y)
+
+    def rows(self, Y: Matrix) -> tuple[Matrix, Array]:  # (m, n), (m,)
+        k, own = self.base.rows(Y)
+        return arrays.at(k, self.which, axis=1), own
+
+    def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
+        distinct, first = np.unique(arrays.to_host(self.which)[among], return_index=True)
+        found = self.base.nearest(Y, distinct)
+        return np.asarray(among[first[np.searchsorted(distinct, found)]])
 
 
 @dataclass(frozen=True)
@@ -361,17 +435,23 @@ def _by_rows(
     rows_at_once = min(kernel.at_once(n), -(-m // threads))
     some = list(arrays.slices(m, rows_at_once)) if m else [slice(0, 0)]
     kernel.make_ready()
+    order = kernel.order_of(Y) if len(some) > 1 else None
     parts, done = dict[int, tuple[Array, Array]](), 0
 
     def work(places: range) -> None:
         nonlocal done
         for place in places:
             rows = some[place]
-            parts[place] = of_rows(*kernel.rows(Y[rows, :]))
+            mine = Y[rows, :] if order is None else Y[order[rows]]
+            parts[place] = of_rows(*kernel.rows(mine))
             done += rows.stop - rows.start
             tell("new samples", done, m)
 
     side_by_side(work, [range(t, len(some), threads) for t in range(threads)])
     xp = arrays.namespace(parts[0][0])
     kW, own = zip(*(parts[place] for place in range(len(some))), strict=True)
-    return xp.concat(kW), xp.concat(own)
+    kW, own = xp.concat(kW), xp.concat(own)
+    if order is None:
+        return kW, own
+    back = np.argsort(order)
+    return kW[back], own[back]

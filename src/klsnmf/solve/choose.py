@@ -136,18 +136,21 @@ RULE = Rule()
 
 @dataclass(frozen=True)
 class Answer:
-    """Clusters: the graph they come from, whether they are even, and what is lost of walks."""
+    """Clusters: the graph they come from, whether they are even, and what is lost of walks.
+
+    ``smallest`` is the size of the smallest cluster, in which copies count once.
+    """
 
     labels: Labels
-    k: int
     q: int
     even: bool
     lost: float
+    smallest: int
 
-    @property
-    def smallest(self) -> int:
-        """The size of the smallest cluster; 0 if one is empty."""
-        return int(np.bincount(self.labels, minlength=self.k).min())
+    @classmethod
+    def of(cls, labels: Labels, graph: NeighborGraph, walk: Walk, *, even: bool) -> Answer:
+        smallest = int(graph.counts(labels, walk.k).min())
+        return cls(labels, graph.q, even, walk.lost(labels), smallest)
 
 
 @dataclass(frozen=True)
@@ -210,10 +213,7 @@ class Asked:
         F, starts = self.walk.features(even=even), [*self.starts, *others]
         starts += [labels[self.part] for labels in known]
         best = best_of(F, starts, self.k, exchange=self.exchange)
-        return self._noted(best.labels, even)
-
-    def _noted(self, labels: Labels, even: bool) -> Answer:
-        self.answers.append(Answer(labels, self.k, self.graph.q, even, self.walk.lost(labels)))
+        self.answers.append(Answer.of(best.labels, self.graph, self.walk, even=even))
         return self.answers[-1]
 
 
@@ -232,7 +232,7 @@ def choose(
     X = in_their_span(X)
     of_samples: Labels = kmeans(X[part_of(X.shape[0], k)], k, draw_seed(rng)).labels_
     seed = draw_seed(rng)
-    smallest = how_many_neighbors(X.shape[0], k)
+    smallest = how_many_neighbors(graphs.distinct.shape[0], k)
 
     def ask(graph: NeighborGraph) -> Asked:
         asked.append(Asked(graph, graphs.walk(graph), seed, tries, exchange))

@@ -16,12 +16,17 @@ The share is 0 for separate pieces, and 1/2 if there is nothing between the two 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
 
 from ..core.types import Array, Labels
 from ..grams.walk import Walk
+from .choose import Answer
 from .perron import halves, members_of
-from .solution import Doubts
+from .solution import Doubts, RunnerUp
 
 #: A border that is crossed by a larger share is weak. docs/results/doubts.md tells how many of the
 #: clusters that are then doubted are wrong, and how many of the others; 0.1 to 0.15 differ little.
@@ -52,6 +57,16 @@ def doubts_of(walk: Walk, labels: Labels) -> Doubts:
         two=tuple((int(c), float(inside[c]), (int(parts[c, 0]), int(parts[c, 1]))) for c in hidden),
         loose=tuple((int(c), float(stays[c])) for c in loose if int(c) not in weak),
     )
+
+
+def runner_up(others: Sequence[Answer], labels: Labels) -> RunnerUp | None:
+    """Of the other answers that which loses least, if it puts samples into other clusters."""
+    for answer in sorted(others, key=lambda one: one.lost):
+        shared = contingency_matrix(labels, answer.labels)
+        moved = len(labels) - int(shared[linear_sum_assignment(-shared)].sum())
+        if moved:
+            return RunnerUp("even" if answer.even else "free", answer.q, moved)
+    return None
 
 
 def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)

@@ -139,7 +139,7 @@ class Counted:
             for one in self.seen
             if one.graph is not None and one.slow.spectrum is not None
         )
-        return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.X, k), known=known)
+        return replace(graphs, k=k, numbers=numbers_of_neighbors(graphs.distinct, k), known=known)
 
     def _level(self, k: int, labels: Labels | None) -> Level:
         slow, of = self.slow, self.evidence.of
@@ -156,13 +156,14 @@ class Counted:
         begin = clusters_along(self.slow, k, self.rng.permutation(self.slow.n)[:_ASKED])
         if walk is None or self.graph is None:
             return numbered(begin)
-        even, free = (self._answer(walk, begin, even) for even in (True, False))
+        even, free = (_answer(self.graph, walk, begin, even) for even in (True, False))
         better = RULE.prefers(weighed([walk], free, even), how_many_neighbors(self.slow.n, k))
         return numbered((free if better else even).labels)
 
-    def _answer(self, walk: Walk, begin: Labels, even: bool) -> Answer:
-        labels = settled(walk.features(even=even), begin, walk.k).labels
-        return Answer(labels, walk.k, self.neighbors, even, walk.lost(labels))
+
+def _answer(graph: NeighborGraph, walk: Walk, begin: Labels, even: bool) -> Answer:
+    labels = settled(walk.features(even=even), begin, walk.k).labels
+    return Answer.of(labels, graph, walk, even=even)
 
 
 def joined_levels(X: Matrix, labels: Labels, k: int) -> list[Level]:  # (n, p), (n,)

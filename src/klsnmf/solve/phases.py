@@ -203,7 +203,10 @@ def _run_phases(problem: Problem, lams: Sequence[float]) -> list[Solution]:
         fits = [i for i, lam in enumerate(each) if lam or not done] if local else range(count)
         solutions = problem.run(
             [model(problem.K, each[i] if local else 0.0) for i in fits],
-            [done[i].factors if done else problem.starts[i % count].factors for i in fits],
+            [
+                done[i].factors if done else problem.starts[i % count].begun(exact=exact)
+                for i in fits
+            ],
             max_iter=budget,
             tol=problem.tol,
             callback=callback,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arithmetic import columns, lengths
-from ..core.arrays import like, to_host
+from ..core.arithmetic import columns, lengths, one_a_row, taken
+from ..core.arrays import like, namespace, to_host
 from ..core.types import Array, Labels
 from ..grams.base import Gram
 
@@ -31,6 +31,18 @@ class Start(NamedTuple):
     def of_labels(cls, way: str, labels: Labels, k: int, K: Gram) -> Start:
         W, G = factors_of_labels(labels, k, K.weight)
         return cls(way, {"W": K.hold(K.root * W), "G": K.hold(K.root * G)})
+
+    def begun(self, *, exact: bool) -> dict[str, Array]:
+        """The factors that steps begin with.
+
+        Exact steps move samples whatever their entries are, so clusters that were chosen begin as
+        they are. All other entries of a column together would hide a small cluster: with a million
+        samples, a fifth of each is more than a cluster of a thousand has of its own.
+        """
+        if not exact or self.way != CHOSEN:
+            return self.factors
+        c = namespace(self.factors["G"]).argmax(self.factors["G"], axis=1)
+        return {name: one_a_row(V, c, taken(V, c)) for name, V in self.factors.items()}
 
     @property
     def k(self) -> int:
@@ -169,6 +181,22 @@ def tidied(
     number = np.empty(G.shape[1], dtype=np.intp)
     number[order] = np.arange(G.shape[1])
     return columns(W * length, order), columns(G / length, order), like(number[labels], G)
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """Of the other answers that a fit considered, the one that loses fewest walks.
+
+    Attributes
+    ----------
+    sizes : "even" or "free"
+    neighbors : of each sample in its graph
+    moved : how many samples it puts into other clusters
+    """
+
+    sizes: str
+    neighbors: int
+    moved: int
 
 
 @dataclass(frozen=True)
