@@ -21,7 +21,8 @@ from klsnmf.cli.results import (
     require_one_run,
     result_folder,
 )
-from klsnmf.cli.stopping import Stopped, stoppable, undisturbed
+from klsnmf.cli.stopping import Stopped, stoppable
+from klsnmf.core.signals import undisturbed
 
 from ..command_runs import run
 from ..helpers import blobs

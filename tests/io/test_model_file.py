@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import pickle
+import signal
 import zipfile
 from pathlib import Path
 
@@ -100,6 +101,20 @@ def test_names_of_columns_come_back():
     found, _ = load("model.npz")
     assert found.feature_names_in_.tolist() == list("abcdef")
     np.testing.assert_array_equal(found.predict(frame), model.predict(frame))
+
+
+def test_an_interrupt_waits_for_the_archive(monkeypatch):
+    """While a part of an archive is open, closing the archive is another error."""
+    model, usual = KLSNMF(3, random_state=0).fit(X), zipfile._ZipWriteFile.__init__
+
+    def followed_by_a_signal(*arguments):
+        usual(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(zipfile._ZipWriteFile, "__init__", followed_by_a_signal)
+    with pytest.raises(KeyboardInterrupt):
+        save(model, "model.npz")
+    assert not list(Path().iterdir())
 
 
 def test_functions_are_not_saved():

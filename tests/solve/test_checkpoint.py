@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import warnings
@@ -217,6 +218,37 @@ def test_an_interrupt_while_the_state_is_copied(file, monkeypatch):
     assert_same(model.fit(X), expected)
 
 
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        pytest.param(zipfile._ZipWriteFile, "__init__", id="a part is open"),
+        pytest.param(checkpoint, "_identity", id="it has its name"),
+    ],
+)
+def test_an_interrupt_while_the_checkpoint_is_written(file, monkeypatch, owner, name):
+    """It waits, or the archive could not be closed, or would be taken for that of a stranger."""
+    expected = KLSNMF(K, **QUICK).fit(X)
+    monkeypatch.setattr(checkpoint, "PAUSE", -1.0)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    usual, calls = getattr(owner, name), []
+
+    def followed_by_a_signal(*arguments):
+        result = usual(*arguments)
+        calls.append(None)
+        if len(calls) == 7:  # of a call for the name, one is before all writing and one before each
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(owner, name, followed_by_a_signal)
+    model = KLSNMF(K, checkpoint=file, **QUICK)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        model.fit(X)
+    assert "the same fit goes on from there" in stopped.value.__notes__[0]
+    monkeypatch.setattr(owner, name, usual)
+    assert_same(model.fit(X), expected)
+    assert not file.exists()
+
+
 def test_a_process_that_is_killed_at_any_moment_goes_on(tmp_path, file):
     result = tmp_path / "result.npz"
     done = subprocess.run(
@@ -228,6 +260,7 @@ def test_a_process_that_is_killed_at_any_moment_goes_on(tmp_path, file):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+    assert "another program" not in done.stderr
     attempts = done.stdout.splitlines()
     assert len(attempts) > 2
     assert attempts[0] == "exact 1"

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..core.files import size_of_regular_file
+from ..core.signals import undisturbed
 from ..core.tables import harmless
 from ..core.writing import exchange, lock_now, made_aside, sync_folder, write_whole
-from .stopping import undisturbed
 
 #: The file that marks a folder as ours, and lists the files of one run.
 SUMMARY = "result.json"

@@ -20,23 +20,6 @@ class Stopped(KeyboardInterrupt):
         self.exit_code = 128 + number
 
 
-class _Bell:
-    """Raises Stopped: at once, or after a part that must not be interrupted."""
-
-    def __init__(self) -> None:
-        self.deferred, self.waiting, self.rung = False, 0, False
-
-    def ring(self, number: int, _: Any) -> None:
-        if self.deferred:
-            self.waiting = self.waiting or number
-        elif number == signal.SIGINT or not self.rung:  # a second Ctrl-C stops at once
-            self.rung = True
-            raise Stopped(number)
-
-
-_bell = _Bell()
-
-
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Signals raise Stopped inside. Signals that were ignored before stay ignored (nohup)."""
@@ -44,24 +27,19 @@ def stoppable() -> Iterator[None]:
         yield
         return
     before = {}
-    _bell.__init__()  # type: ignore[misc]
+    stopped = False
+
+    def stop(number: int, _: Any) -> None:
+        nonlocal stopped
+        if number == signal.SIGINT or not stopped:  # a second Ctrl-C stops at once
+            stopped = True
+            raise Stopped(number)
+
     for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            before[number] = signal.signal(number, _bell.ring)
+            before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Signals wait until the work inside is done."""
-    _bell.deferred = True
-    try:
-        yield
-    finally:
-        _bell.deferred = False
-        if _bell.waiting:
-            raise Stopped(_bell.waiting)

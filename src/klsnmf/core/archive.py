@@ -20,6 +20,7 @@ from scipy import sparse
 
 from . import checks, files, memory
 from .checks import need
+from .signals import undisturbed
 
 #: The longest text, in bytes; names of columns are most of it. And how many bytes of memory one
 #: byte may need: an empty list takes two bytes of text.
@@ -71,7 +72,8 @@ class Archive:
         text = json.dumps(self._heading | nodes)
         arrays[self.entry] = np.frombuffer(text.encode(), np.uint8)
         save: Any = np.savez_compressed if compressed else np.savez
-        save(file, allow_pickle=False, **arrays)
+        with undisturbed():  # an archive that is left with an open part cannot be closed
+            save(file, allow_pickle=False, **arrays)
 
     def read(
         self, path: str | os.PathLike[str], names: tuple[str, ...], limit: int = files.LIMIT

@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from ..core.archive import refused_by
 from ..core.arrays import require_host
+from ..core.signals import undisturbed
 from ..core.types import Array, Matrix
 from ..core.warn import warn
 from ..core.writing import remove_leftovers, written_aside
@@ -169,10 +170,11 @@ class _FileJournal(Journal):
         if not self._own():
             return
         try:
-            with written_aside(self.path) as file:
-                write(file, replace(self.content, entries=self.entries))
-            self.known = _identity(self.path)
-            self.kept = self.written = True
+            with undisturbed():
+                with written_aside(self.path) as file:
+                    write(file, replace(self.content, entries=self.entries))
+                self.known = _identity(self.path)
+                self.kept = self.written = True
         except (OSError, MemoryError) as error:
             there = self.kept and self.path.exists()
             earlier = " What was written before is still there." if there else ""
