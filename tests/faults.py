@@ -1495,14 +1495,14 @@ FAULTS = [
     ),
     Fault(
         "signals: what waited is forgotten",
-        "signal.raise_signal(number)",
+        "signal.raise_signal(came)",
         "pass",
         "test_a_signal_waits_until_the_work_is_done",
     ),
     Fault(
         "signals: the handlers of before are not put back",
-        "            signal.signal(number, handler)\n        for number in waiting",
-        "            pass\n        for number in waiting",
+        "            signal.signal(number, handler)\n        for came in waiting",
+        "            pass\n        for came in waiting",
         "test_a_signal_waits_until_the_work_is_done",
     ),
     Fault(

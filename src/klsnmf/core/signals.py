@@ -29,5 +29,5 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in handled.items():
             signal.signal(number, handler)
-        for number in waiting:
-            signal.raise_signal(number)
+        for came in waiting:
+            signal.raise_signal(came)
