@@ -148,10 +148,13 @@ def shared_work(monkeypatch):
     return shared
 
 
+# The default kernel has eigenvectors that are found in single precision: its rounding differs.
 @pytest.mark.parametrize(
-    "model", [KLSNMF(6, kernel="rbf"), KLSNMF(6), LSNMF(6)], ids=["rbf", "self-tuning", "LSNMF"]
+    ("model", "rounding"),
+    [(KLSNMF(6, kernel="rbf"), 1e-8), (KLSNMF(6), 1e-5), (LSNMF(6), 1e-8)],
+    ids=["rbf", "self-tuning", "LSNMF"],
 )
-def test_one_and_two_threads_agree(model, seed, shared_work):
+def test_one_and_two_threads_agree(model, rounding, seed, shared_work):
     X, _ = blobs(200, 6, 12, seed)
     with threadpool_limits(2):
         if not any(p["num_threads"] > 1 for p in threadpool_info() if p["user_api"] == "blas"):
@@ -162,8 +165,9 @@ def test_one_and_two_threads_agree(model, seed, shared_work):
     with threadpool_limits(1):
         one = fitted(model, X, n_init=8, tol=0, max_iter=40)
     assert not shared_work
-    assert_close(one, two, 1e-8)
-    assert one.objective_ == pytest.approx(two.objective_, rel=1e-9, abs=1e-9 * len(X))
+    assert_close(one, two, rounding)
+    rounding /= 10
+    assert one.objective_ == pytest.approx(two.objective_, rel=rounding, abs=rounding * len(X))
 
 
 # ---------------------------------------------------------------------- 3: float32
