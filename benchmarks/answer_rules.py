@@ -126,7 +126,7 @@ class Rules:
         free = [each for each in found if each.sizes == "free"]
         if self.sizes != "auto":
             return even if self.sizes == "even" else free[0]
-        if not self.rule.is_clear(free[0].alone):
+        if not self.rule.is_worth_a_look(free[0].alone):
             return even
         judged = [each.judged for each in free] if self.second_judge else [free[0].alone]
         if not self.tells:

@@ -32,6 +32,7 @@ TITLES = {"accuracy": "accuracy", "nmi": "NMI", "ari": "adjusted Rand"}
 #: Thresholds that are tried; beyond 1 means of samples are never taken. Group means that
 #: differ by less than so many points are as good.
 GRID = {
+    "look": (0.68, 0.8, 0.9, 1.0),
     "clear": (0.5, 0.6, 0.68, 0.7, 0.8, 0.9),
     "less": (0.75, 0.8, 0.85, 7 / 8, 0.9, 0.95),
     "keeps": (0.7, 0.75, 0.8, 0.85, 1.0),
@@ -51,13 +52,14 @@ MOST_NAMED = 4
 Scores = Mapping[str, float]
 
 
-def rule_of(clear: float, less: float, keeps: float, nothing: float) -> Rule:
-    return replace(RULE, clear=clear, less=less, keeps=keeps, nothing=nothing)
+def rule_of(look: float, clear: float, less: float, keeps: float, nothing: float) -> Rule:
+    return replace(RULE, look=look, clear=clear, less=less, keeps=keeps, nothing=nothing)
 
 
 class Point(NamedTuple):
     """Thresholds."""
 
+    look: float
     clear: float
     less: float
     keeps: float
@@ -65,10 +67,11 @@ class Point(NamedTuple):
     nothing: float
 
     def rules(self) -> Rules:
-        return Rules(rule_of(self.clear, self.less, self.keeps, self.nothing), self.noisy)
+        rule = rule_of(self.look, self.clear, self.less, self.keeps, self.nothing)
+        return Rules(rule, self.noisy)
 
 
-PACKAGE = Point(RULE.clear, RULE.less, RULE.keeps, NOISY, RULE.nothing)
+PACKAGE = Point(RULE.look, RULE.clear, RULE.less, RULE.keeps, NOISY, RULE.nothing)
 
 
 def group_of(case: Case) -> str:
@@ -128,9 +131,11 @@ class Measured:
     def on_grid(self) -> dict[Point, dict[str, float]]:
         """Point -> group -> the number that counts, for all thresholds of the grid."""
         found = {}
-        of_rule = (*Point._fields[:3], "nothing")
-        for *of_graphs, nothing in product(*(GRID[name] for name in of_rule)):
-            rule = rule_of(*of_graphs, nothing)
+        of_rule = (*Point._fields[:4], "nothing")
+        for look, clear, less, keeps, nothing in product(*(GRID[name] for name in of_rule)):
+            if look < clear:  # what two graphs find clear must have been looked at on both
+                continue
+            rule = rule_of(look, clear, less, keeps, nothing)
             few = [Rules(rule, np.inf).decide(case).scores for case in self.cases]
             # Where noise is less than all thresholds the graph of many neighbours is not needed.
             many = {
@@ -143,7 +148,8 @@ class Measured:
                     many[place] if case.share > noisy else few[place]
                     for place, case in enumerate(self.cases)
                 ]
-                found[Point(*of_graphs, noisy, nothing)] = self.values(self.by_set(chosen))
+                point = Point(look, clear, less, keeps, noisy, nothing)
+                found[point] = self.values(self.by_set(chosen))
         return found
 
 

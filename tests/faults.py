@@ -254,7 +254,7 @@ FAULTS = [
     ),
     Fault(
         "walks: the free answer is never looked at by a second judge",
-        "if rule.is_clear(weighed([at.walk], free, answer)):",
+        "if rule.is_worth_a_look(weighed([at.walk], free, answer)):",
         "if False:",
         "test_rows_lead_to_the_answer_of_a_fit",
     ),

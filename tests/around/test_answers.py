@@ -225,8 +225,9 @@ def test_thresholds_are_in_the_middle_of_those_as_good():
     assert {point.clear for point in both.points} == {0.8}
     images = plateau(grid, ["images and faces"])
     assert {point.clear for point in images.points} == {0.6, 0.68, 0.7, 0.8, 0.9}
-    assert images.centre.clear == 0.7
-    middle = rule_of(clear=0.7, less=0.85, keeps=0.8, nothing=2.0)
+    assert images.centre.clear == 0.68
+    assert all(point.clear <= point.look for point in grid)
+    middle = rule_of(look=0.9, clear=0.68, less=0.85, keeps=0.8, nothing=2.0)
     assert images.centre.rules() == Rules(middle, 2 / 3)
 
 

@@ -93,8 +93,8 @@ def test_clusters_that_nearly_all_walks_leave_say_nothing():
 
 
 def test_a_second_judge_is_asked_where_the_first_finds_much_less_lost():
-    assert RULE.is_clear(Evidence(0.6, 0.2, -0.1, 3))
-    assert not RULE.is_clear(Evidence(0.7, 0.2, 0.1, 30))
+    assert RULE.is_worth_a_look(Evidence(0.6, 0.2, -0.1, 3))
+    assert not RULE.is_worth_a_look(Evidence(0.7, 0.2, 0.1, 30))
 
 
 @pytest.mark.parametrize("seed", range(3))
