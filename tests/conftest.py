@@ -1,9 +1,11 @@
 """Where tests run side by side, each has one thread: more would wait for each other, busily.
 
-Commands print no lines of progress, which would appear on a busy machine only.
+Commands print no lines of progress, which would appear on a busy machine only. Ctrl-C is heard,
+also where a shell started the tests in the background and ignores it.
 """
 
 import os
+import signal
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -20,3 +22,9 @@ def no_lines_of_progress():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("klsnmf.cli.working._SHORT", 1e6)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_is_heard():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
