@@ -562,6 +562,12 @@ FAULTS = [
         "test_onmf",
     ),
     Fault(
+        "ONMF, residual: what features gain is left out",
+        "for V, (b, C) in ((s.G, self.of_samples(s, s.S)), (s.F, self.of_features(s, s.S))):",
+        "for V, (b, C) in ((s.G, self.of_samples(s, s.S)),):",
+        "test_the_residual_of_onmf",
+    ),
+    Fault(
         "Semi-NMF, G: the negative part does not pull up",
         "up = plus(s.XF) + dot(s.G, minus(FF(s)))",
         "up = plus(s.XF)",

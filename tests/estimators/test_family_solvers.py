@@ -71,8 +71,9 @@ def test_the_same_fit_in_other_units(method):
     assert b.objective_ == pytest.approx(1024**2 * a.objective_, rel=1e-6)
 
 
-def test_the_verdict_names_the_residual():
-    model = WNMF(3, random_state=0).fit(planted())
+@pytest.mark.parametrize("method", [*FACTORIZATIONS, CNMF, KNMF])
+def test_the_verdict_names_the_residual(method):
+    model = method(3, random_state=0).fit(planted())
     assert model.verdict_.startswith("converged: its residual is ")
 
 

@@ -183,6 +183,23 @@ def test_exact_steps_of_onmf_descend_and_keep_the_constraints(seed):
     assert np.diff(objective[1:]).max() <= 1e-9 * np.sum(X**2)
 
 
+@given(seed=seeds)
+@settings(max_examples=25, deadline=None)
+def test_the_residual_of_onmf_is_what_its_next_steps_gain(seed):
+    """Every prototype is tried for every sample, and for every feature."""
+    X, G, F = problem(seed, n=20, p=9, k=3)
+    model = GroupedONMF(Data(X))
+    for iterations in (1, 2, 40):
+        (solution,) = solve([model], [model.start(G, F)], max_iter=iterations, tol=0)
+        s = State(**solution.factors)
+        s.XF, s.XtG = X @ s.F, X.T @ s.G
+        gain = 0.0
+        for rows, V, prototypes in ((X, s.G, s.S @ s.F.T), (X.T, s.F, (s.G @ s.S).T)):
+            best = sum(naive.best_group(row, prototypes)[0] for row in rows)
+            gain += naive.grouped_objective(rows, V, prototypes) - best
+        assert model.residual(s) ** 2 * np.sum(X**2) == pytest.approx(gain, abs=1e-9)
+
+
 @given(seed=seeds, alpha=st.sampled_from([0.0, 0.1, 10.0]))
 @settings(max_examples=15, deadline=None)
 def test_grouped_rmnmf_ends_with_its_constraints_and_its_objective(seed, alpha):

@@ -10,6 +10,7 @@ constraints, and descend.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,18 +71,31 @@ class GroupedONMF(OrthogonalNMF):
     """
 
     def update_G(self, s: State) -> Array:
-        """For samples with the prototypes SFᵀ."""
-        C = np.einsum("ab,bc,ac->a", s.S, FF(s), s.S)
-        return grouped(dot(s.XF, s.S.T), C, self.X.row_square_sums)
+        return grouped(*self.of_samples(s, s.S), self.X.row_square_sums)
 
     def update_F(self, s: State) -> Array:
-        """For features with the prototypes GS, S that of the new G."""
-        S = s.XtG.T @ s.F
-        C = np.einsum("ab,ac,cb->b", S, GG(s), S)
-        return grouped(dot(s.XtG, S), C, self.X.T.row_square_sums)
+        """With the S of the new G."""
+        return grouped(*self.of_features(s, s.XtG.T @ s.F), self.X.T.row_square_sums)
 
     def update_S(self, s: State) -> Array:
         return s.G.T @ s.XF
+
+    def of_samples(self, s: State, S: Array) -> tuple[Array, Array]:  # (n, k), (k,)
+        """Inner products with the prototypes SFᵀ, and their squared lengths."""
+        return dot(s.XF, S.T), np.einsum("ab,bc,ac->a", S, FF(s), S)
+
+    def of_features(self, s: State, S: Array) -> tuple[Array, Array]:  # (p, k), (k,)
+        """The same for features with the prototypes GS."""
+        return dot(s.XtG, S), np.einsum("ab,ac,cb->b", S, GG(s), S)
+
+    def residual(self, s: State) -> float:
+        """The root of what the next steps in G and in F gain, compared with ‖X‖²."""
+        gain = 0.0
+        for V, (b, C) in ((s.G, self.of_samples(s, s.S)), (s.F, self.of_features(s, s.S))):
+            best = np.maximum(scores(b, C), 0).max(axis=1)
+            here = np.einsum("ik,ik->i", V, 2 * b - V * C)
+            gain += float(np.maximum(best**2 - here, 0).sum(dtype=np.float64))
+        return math.sqrt(gain / self.scale)
 
 
 def grouped(b: Array, C: Array, squares: Array) -> Array:  # (n, k), (k,), (n,) -> (n, k)
@@ -91,9 +105,9 @@ def grouped(b: Array, C: Array, squares: Array) -> Array:  # (n, k), (k,), (n,) 
     b_ic / √C_c is largest, by which Σ falls by the square of that. A column without rows gets the
     one that is explained worst.
     """
-    scores = np.where(C > 0, b / np.sqrt(np.where(C > 0, C, 1)), -np.inf)
-    c = np.argmax(scores, axis=1)
-    best = np.maximum(taken(scores, c), 0)
+    suits = scores(b, C)
+    c = np.argmax(suits, axis=1)
+    best = np.maximum(taken(suits, c), 0)
     V = one_a_row(b, c, best / np.sqrt(np.where(C > 0, C, 1))[c])
     empty = np.flatnonzero(~V.any(axis=0))
     if empty.size:
@@ -102,3 +116,8 @@ def grouped(b: Array, C: Array, squares: Array) -> Array:  # (n, k), (k,), (n,) 
             V[row] = 0
             V[row, column] = 1
     return unit_columns(V)
+
+
+def scores(b: Array, C: Array) -> Array:  # (n, k), (k,) -> (n, k)
+    """b_ic / √C_c; a prototype of zeros suits no row."""
+    return np.where(C > 0, b / np.sqrt(np.where(C > 0, C, 1)), -np.inf)
