@@ -392,6 +392,24 @@ def test_a_fit_that_goes_on_writes_its_own_results_again(samples):
     assert "--force" in run(*line, "--seed", 1, code=4)[1]  # another fit
 
 
+def test_sizes_of_clusters(folder):
+    """Three samples far away are a cluster where sizes are free, and not where they are even."""
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(120, 4)) + np.repeat([[0.0], [5.0]], 60, axis=0) * [1, 0, 0, 0]
+    np.save("mine.npy", np.vstack([near, 30 + rng.normal(size=(3, 4))]))
+    smallest = {}
+    for sizes in ("even", "free"):
+        run("cluster", "mine.npy", "-k", 2, "--sizes", sizes, "--out", sizes)
+        smallest[sizes] = np.bincount(labels_of(sizes)).min()
+        command = json.loads(Path(sizes, "result.json").read_text())["command"]
+        assert f"--sizes {sizes}" in command
+    assert smallest["free"] == 3
+    assert smallest["even"] > 40
+    error = run("cluster", "mine.npy", "-k", 2, "--method", "onmf", "--sizes", "free", code=2)[1]
+    assert "--sizes" in error
+    assert "kls-nmf" in error
+
+
 def test_results_that_were_not_all_put_in_place_are_replaced(samples):
     np.save("mine.npy", samples[0])
     Path("mine-clusters").mkdir()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import click
 
 from ..core.words import plural
 from . import options
+from .asked import Asked, require_meaning
 from .estimate import parts_of_clustering
 from .output import printable, show_json, show_notes, show_table
 
@@ -26,59 +25,15 @@ class ReportError(RuntimeError):
     """A report that could not be made, though the other results could."""
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What the user asked for."""
-
-    source: options.Source
-    k: int | str
-    method: str
-    seed: int
-    max_iter: int | None
-    folder: Path
-    levels: bool = False
-    join: bool = False
-
-    @property
-    def command(self) -> str:
-        """The command line that repeats the run."""
-        data, wanted, steps = self.source.data, self.source.wanted, self.source.steps
-        parts = [] if data is None else [data, *self.source.more]
-        words = [_path_word(part) for part in parts] or ["--dataset", str(self.source)]
-        words += ["-k", str(self.k), "--method", self.method, "--seed", str(self.seed)]
-        columns = {"columns": wanted.columns, "exclude": wanted.exclude, "encode": wanted.words}
-        given: list[tuple[str, object]] = [
-            (f"--{name}", text) for name, texts in columns.items() for text in texts or ()
-        ]
-        given += [("--id-column", wanted.id_column), ("--label-column", wanted.label_column)]
-        given += [("--prepare", steps.prepare if steps.prepare != "auto" else None)]
-        given += [("--scale", steps.scale)]
-        given += [("--missing", steps.missing), ("--pca", steps.pca), ("--max-iter", self.max_iter)]
-        given += [("--text-column", wanted.text_column)]
-        given += [("--sheet", name) for name in wanted.sheets]
-        for name, value in given:
-            words += _option(name, value) if value else []
-        words += ["--skip-broken"] if wanted.skip_broken else []
-        words += ["--levels"] if self.levels else []
-        words += ["--join"] if self.join else []
-        words += _option("--out", _path_word(self.folder))
-        return shlex.join(["klsnmf", "cluster", *words])
-
-
-def _path_word(path: Path) -> str:
-    """A path that is not taken for an option; - alone is the standard input."""
-    return f"./{path}" if str(path).startswith("-") and str(path) != "-" else str(path)
-
-
-def _option(name: str, value: object) -> list[str]:
-    """An option and its value, in one word if the value could be taken for an option."""
-    return [f"{name}={value}"] if str(value).startswith(("-", "./-")) else [name, str(value)]
-
-
 @click.command(short_help="Cluster samples: labels, a model and a report.")
 @options.source
 @options.clusters
 @options.method
+@click.option(
+    "--sizes",
+    type=click.Choice(["auto", "even", "free"]),
+    help="even if the clusters are of about equal size, free if some are rare; auto decides.",
+)
 @options.max_iter
 @click.option(
     "--checkpoint",
@@ -116,6 +71,7 @@ def cluster(
     source: options.Source,
     k: int | str,
     method: str,
+    sizes: str | None,
     max_iter: int | None,
     checkpoint: Path | None,
     levels: bool,
@@ -155,12 +111,12 @@ def cluster(
         options.require_alone(ctx)
         ctx.meta[options.APPEND](append, source, folder, force=force, quiet=quiet, as_json=as_json)
         return
-    asked = _Asked(source, k, method, seed, max_iter, folder, levels, join)
-    more = {} if checkpoint is None else {"checkpoint": checkpoint}
-    _require_meaning(asked, more)
+    asked = Asked(source, k, method, seed, max_iter, folder, sizes, checkpoint, levels, join)
+    require_meaning(asked)
     before = earlier(folder)
     # A fit that continues from a checkpoint may replace the results of the same command.
-    goes_on = bool(more) and before is not None and before.get("command") == asked.command
+    same = before is not None and before.get("command") == asked.command
+    goes_on = checkpoint is not None and same
     require_free(folder, force=force or goes_on)
     with working(quiet) as display:
         display.title(f"Reading {source}")
@@ -179,7 +135,7 @@ def cluster(
                 require_levels(table, method)
             display.title(f"Clustering {table.name} by {method}")
             display.plan(parts_of_clustering(method, *_size(table), k))
-            fitted = fit(method, k, seed, table, max_iter, **more)
+            fitted = fit(method, k, seed, table, max_iter, **asked.parameters)
             display.title("Measuring strengths", "strengths")
             strength = strengths(fitted.estimator, table.X)
             blank, blank_notes = blank_samples(table)
@@ -217,36 +173,7 @@ def cluster(
         raise failure
 
 
-def _require_meaning(asked: _Asked, more: Mapping[str, Any]) -> None:
-    """Refuse options that have no meaning for the method."""
-    from ..methods import DETAILS
-
-    signs = asked.source.steps.signed
-    if signs and "signed" not in DETAILS[asked.method].accepts:
-        raise click.UsageError(
-            f"{signs} makes negative numbers, and {asked.method} accepts none. Leave it "
-            "out, or use another method, such as kls-nmf or semi-nmf."
-        )
-    if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
-        counting = ", ".join(name for name, each in DETAILS.items() if each.counts)
-        raise click.UsageError(
-            f"--levels needs -k auto and one of these methods: {counting}. Add them, or leave "
-            "--levels out."
-        )
-    if more and not _has_checkpoint(asked.method):
-        raise click.UsageError(
-            f"--checkpoint works with kls-nmf, ls-nmf and gls-nmf, not with {asked.method}. Leave "
-            "it out, or use one of these methods."
-        )
-
-
-def _has_checkpoint(method: str) -> bool:
-    from .fits import has_parameter
-
-    return has_parameter(method, "checkpoint")
-
-
-def _replaced(before: dict[str, Any] | None, asked: _Asked) -> list[str]:
+def _replaced(before: dict[str, Any] | None, asked: Asked) -> list[str]:
     """A note if results of another command were in the folder."""
     if before is None or before.get("command") == asked.command:
         return []
@@ -292,7 +219,7 @@ def _write_joined(
 
 
 def _write_model(
-    estimator: Any, folder: Path, asked: _Asked, table: Table, preparation: Preparation
+    estimator: Any, folder: Path, asked: Asked, table: Table, preparation: Preparation
 ) -> list[str]:
     """Write the model if it would be useful; otherwise return a note that says why not."""
     from ..io.model_file import can_save, save
@@ -317,7 +244,7 @@ def _write_report(
     table: Table,
     fitted: Fitted,
     strength: Any,
-    asked: _Asked,
+    asked: Asked,
     notes: Sequence[str],
     folder: Path,
     **more: Any,
@@ -368,7 +295,7 @@ def _write_report(
 
 
 def _summary(
-    table: Table, asked: _Asked, fitted: Fitted, strength: Any, preparation: Preparation
+    table: Table, asked: Asked, fitted: Fitted, strength: Any, preparation: Preparation
 ) -> dict[str, Any]:
     import numpy as np
 

@@ -139,15 +139,15 @@ class InDoubt(Note):
     @property
     def advice(self) -> str:
         """What to try, as a sentence with Python's parameters."""
-        both = ', or another value of sizes ("even", "free")' if len(self.advised) > 1 else ""
-        return self._advice("n_clusters=", both)
+        return self._advice("n_clusters=", ', or another value of sizes ("even", "free")')
 
     @property
     def advice_in_command(self) -> str:
         """What to try, as a sentence with options of the command."""
-        return self._advice("-k ", "")
+        return self._advice("-k ", ", or --sizes even or --sizes free")
 
-    def _advice(self, name: str, more: str) -> str:
+    def _advice(self, name: str, sizes: str) -> str:
+        more = sizes if len(self.advised) > 1 else ""
         if self.advised[0] == 1:
             return (
                 "Perhaps the samples form no clusters"
