@@ -1,4 +1,4 @@
-"""What ``klsnmf cluster`` was asked for, and whether it has a meaning for the method."""
+"""What ``klsnmf cluster`` was asked for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import click
 
 from . import options
 
@@ -68,29 +66,3 @@ def _path_word(path: Path) -> str:
 def _option(name: str, value: object) -> list[str]:
     """An option and its value, in one word if the value could be taken for an option."""
     return [f"{name}={value}"] if str(value).startswith(("-", "./-")) else [name, str(value)]
-
-
-def require_meaning(asked: Asked) -> None:
-    """Refuse options that have no meaning for the method."""
-    from ..methods import DETAILS
-    from .fits import has_parameter
-
-    signs = asked.source.steps.signed
-    if signs and "signed" not in DETAILS[asked.method].accepts:
-        raise click.UsageError(
-            f"{signs} makes negative numbers, and {asked.method} accepts none. Leave it "
-            "out, or use another method, such as kls-nmf or semi-nmf."
-        )
-    if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
-        counting = ", ".join(name for name, each in DETAILS.items() if each.counts)
-        raise click.UsageError(
-            f"--levels needs -k auto and one of these methods: {counting}. Add them, or leave "
-            "--levels out."
-        )
-    for name in asked.parameters:
-        if not has_parameter(asked.method, name):
-            having = [method for method in DETAILS if has_parameter(method, name)]
-            raise click.UsageError(
-                f"--{name} works with {' and '.join(having)}, not with {asked.method}. Leave "
-                f"it out, or use --method {having[0]}."
-            )

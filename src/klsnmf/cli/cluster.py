@@ -11,7 +11,7 @@ import click
 
 from ..core.words import plural
 from . import options
-from .asked import Asked, require_meaning
+from .asked import Asked
 from .estimate import parts_of_clustering
 from .output import printable, show_json, show_notes, show_table
 
@@ -112,7 +112,7 @@ def cluster(
         ctx.meta[options.APPEND](append, source, folder, force=force, quiet=quiet, as_json=as_json)
         return
     asked = Asked(source, k, method, seed, max_iter, folder, sizes, checkpoint, levels, join)
-    require_meaning(asked)
+    _require_meaning(asked)
     before = earlier(folder)
     # A fit that continues from a checkpoint may replace the results of the same command.
     same = before is not None and before.get("command") == asked.command
@@ -171,6 +171,32 @@ def cluster(
             _show(summary, table)
     if failure:
         raise failure
+
+
+def _require_meaning(asked: Asked) -> None:
+    """Refuse options that have no meaning for the method."""
+    from ..methods import DETAILS
+    from .fits import has_parameter
+
+    signs = asked.source.steps.signed
+    if signs and "signed" not in DETAILS[asked.method].accepts:
+        raise click.UsageError(
+            f"{signs} makes negative numbers, and {asked.method} accepts none. Leave it "
+            "out, or use another method, such as kls-nmf or semi-nmf."
+        )
+    if asked.levels and (asked.k != "auto" or not DETAILS[asked.method].counts):
+        counting = ", ".join(name for name, each in DETAILS.items() if each.counts)
+        raise click.UsageError(
+            f"--levels needs -k auto and one of these methods: {counting}. Add them, or leave "
+            "--levels out."
+        )
+    for name in asked.parameters:
+        if not has_parameter(asked.method, name):
+            having = [method for method in DETAILS if has_parameter(method, name)]
+            raise click.UsageError(
+                f"--{name} works with {' and '.join(having)}, not with {asked.method}. Leave "
+                f"it out, or use --method {having[0]}."
+            )
 
 
 def _replaced(before: dict[str, Any] | None, asked: Asked) -> list[str]:
