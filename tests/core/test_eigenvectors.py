@@ -8,10 +8,10 @@ from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
 from klsnmf.core import eigenvectors
+from klsnmf.core.bases import orthogonal
 from klsnmf.core.eigenvectors import (
     ByRows,
     _filtered,
-    _orthogonal,
     leading,
     lowest,
     subspace_iteration,
@@ -236,7 +236,7 @@ def test_columns_that_depend_on_each_other_have_an_orthogonal_basis():
         for scale in (1.0, 1e-3, 1e-9, 0.0):
             Q = rng.normal(size=(500, 6)).astype(dtype)
             Q[:, 5] = Q[:, 0] + scale * Q[:, 5]
-            basis = _orthogonal(Q.copy())
+            basis = orthogonal(Q.copy())
             assert_allclose(basis.T @ basis, np.eye(6), atol=most)
             left = Q - basis @ (basis.T @ Q)
             assert np.abs(left).max() < most * 10

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy import linalg, sparse
 
-from .arithmetic import over_threads, row_parts, tall_times, times
+from .arithmetic import row_parts, tall_times, times
 from .arrays import slices
+from .bases import beside, orthogonal, tall_inner
 from .types import Array
 from .work import side_by_side, tell, threads_for, threads_of_blas
 
@@ -72,14 +72,8 @@ _LAST_EDGE = 1 - 1e-6
 #: Products with a single vector that tell where eigenvalues begin.
 _LANCZOS_STEPS = 12
 
-#: How much longer than the shortest a column of R may be, by the bytes of a number.
-_MOST_DEPENDENT = {4: 1e4, 8: 1e6}
-
 #: Numbers to filter, times the degree, for which a thread more is worth it.
 _NUMBERS_PER_THREAD = 2**21
-
-#: Rows of a tall matrix multiplied together.
-_ROWS = 2**13
 
 #: Rows of a sparse product that are made together: they stay in the cache until they are used.
 _TOGETHER = 2**12
@@ -117,7 +111,7 @@ def subspace_iteration(
         before = Q
         for _ in range(_STEPS):
             Q = multiply(Q)
-        Q = _orthogonal(Q)
+        Q = orthogonal(Q)
         leading = Q[:, :k]
         if linalg.norm(leading - before @ (before.T @ leading)) < _STILL:
             break
@@ -224,9 +218,9 @@ class _Search:
 
     def _look(self, multiply: Callable[[Array], Array], block: Array, degree: int) -> Array:
         """The block filtered, and the edge where its smallest eigenvalue is."""
-        block = _beside(self.known, self._filtered(multiply, block, degree))
+        block = beside(self.known, self._filtered(multiply, block, degree))
         with threads_for(0):
-            first = linalg.eigvalsh(_inner(block, multiply(np.ascontiguousarray(block))))
+            first = linalg.eigvalsh(tall_inner(block, multiply(np.ascontiguousarray(block))))
         self._edge_at(first[0])
         if not self._resolved(_UNRESOLVED, block):  # the block is all there is at 1, as it seems
             self.edge = self._up(_FIRST_EDGE)
@@ -247,7 +241,7 @@ class _Search:
         end = min(c + columns, V.shape[1])
         for start in range(c + filled, end, self.b):
             block = self._filtered(multiply, block, self._degree())
-            block = _beside(V[:, :start], block)[:, : end - start]
+            block = beside(V[:, :start], block)[:, : end - start]
             V[:, start : start + block.shape[1]] = block
             tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
         self.Q = V[:, c:end]
@@ -263,7 +257,7 @@ class _Search:
             # an edge close to 1 would leave there.
             self.edge = self._up(_FIRST_EDGE)
             block = self._filtered(multiply, np.ascontiguousarray(self.Q), self._degree())
-            self.Q = _beside(self.known, block)
+            self.Q = beside(self.known, block)
             self.align(multiply)
 
     def filter(self, multiply: Callable[[Array], Array]) -> None:
@@ -309,7 +303,7 @@ class _Search:
         self.products += 1
         with threads_for(0):
             # In single precision its own rounding would be most of the residual.
-            values, small = linalg.eigh(_inner(V, product))
+            values, small = linalg.eigh(tall_inner(V, product))
         kept = slice(-1, -1 - min(self.m + SPARE, len(values)), -1)
         self.values = values[kept].astype(V.dtype)
         small = np.ascontiguousarray(small[:, kept], V.dtype)
@@ -375,50 +369,3 @@ def _some_rows(
     if isinstance(multiply, ByRows):
         return multiply.some(V)
     return iter([(slice(None), multiply(V))])
-
-
-def _orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
-    """An orthogonal basis of the columns; Q is overwritten.
-
-    QR⁻¹ with RᵀR = QᵀQ, twice, as rounding is left after the first. Where columns are all but
-    dependent it is LAPACK's turn, on one thread: its threads meet after every few columns, and 28
-    columns of 30,000 numbers took two of them 60 times as long on a busy machine.
-    """
-    most = _MOST_DEPENDENT[Q.dtype.itemsize]
-    with threads_for(0):
-        for _ in range(2):
-            try:
-                R = linalg.cholesky(_inner(Q, Q, np.float64))
-            except linalg.LinAlgError:
-                return _by_reflections(Q)
-            if not R.diagonal().max() < most * R.diagonal().min():
-                return _by_reflections(Q)
-            Q = tall_times(Q, linalg.solve_triangular(R, np.eye(len(R))).astype(Q.dtype))
-        return Q
-
-
-def _by_reflections(Q: Array) -> Array:  # (n, m) -> (n, m)
-    return np.asarray(linalg.qr(Q, mode="economic", overwrite_a=True)[0])
-
-
-def _beside(V: Array, Q: Array) -> Array:  # (n, c), (n, b) -> (n, b)
-    """An orthogonal basis of what Q has beside the orthogonal columns of V."""
-    if not V.shape[1]:
-        return _orthogonal(Q)
-    for _ in range(2):  # where Q has next to nothing beside V, rounding is left after the first
-        Q -= tall_times(V, _inner(V, Q).astype(Q.dtype))
-        Q = _orthogonal(Q)
-    return Q
-
-
-def _inner(A: Array, B: Array, dtype: DTypeLike | None = None) -> Array:  # (n, m), (n, k) -> (m, k)
-    """AᵀB, by products in this precision, or that of A, and sums in double precision."""
-    parts = list(slices(len(A), _ROWS))
-    found = np.empty((len(parts), A.shape[1], B.shape[1]))
-
-    def work(place: int) -> None:
-        rows = parts[place]
-        found[place] = A[rows].astype(dtype or A.dtype, copy=False).T @ B[rows]
-
-    over_threads(work, len(parts))
-    return np.asarray(found.sum(axis=0))
