@@ -4,6 +4,7 @@
 the labels as in the paper. Rows go to docs/results/family.csv as they come; rows that are there
 already are not measured again. The tables beside it are derived from all rows. Seconds are those of
 the processor, on one thread.
+``python -m benchmarks.family converged`` fits every method with its defaults, see converged.py.
 ``python -m benchmarks.family batch`` and ``memory`` print what they measure.
 """
 
@@ -33,6 +34,7 @@ from klsnmf.core.tables import head, line
 from klsnmf.estimators.labels import read_labels
 from klsnmf.metrics import accuracy, nmi
 
+from . import converged
 from .rows import read_file
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
@@ -296,6 +298,9 @@ def main() -> None:
     table.add_argument("--sets", default=",".join(PAPER))
     table.add_argument("--methods", default=",".join(TRIED))
     table.add_argument("--settings", type=int, help="only the first so many of each method")
+    ends = parts.add_parser("converged")
+    ends.add_argument("--sets", default=",".join(converged.SETS))
+    ends.add_argument("--methods", default=",".join(converged.EVERY))
     parts.add_parser("batch").add_argument("--threads", type=int, default=1)
     parts.add_parser("memory")
     one = parts.add_parser("sparse")
@@ -305,6 +310,9 @@ def main() -> None:
     if options.part == "table":
         measure(options.sets.split(","), options.methods.split(","), options.settings)
         write_summary()
+    elif options.part == "converged":
+        converged.measure(options.sets.split(","), options.methods.split(","))
+        converged.write_page()
     elif options.part == "sparse":
         peak_of_sparse_fit(options.method, options.n)
     elif options.part == "batch":
