@@ -36,6 +36,7 @@ PLANTED = "planted"
 
 #: Seeds of planted sets, others than those of ``benchmarks.answers``.
 DRAWS = range(1000, 1010)
+SETS = {**planted.SETS, **planted.NOISY}
 
 #: The adjusted Rand index from which on an answer for a planted set is right.
 FOUND = 0.9
@@ -85,7 +86,7 @@ def run(folder: Path) -> None:
             for sizes in ("auto", "even"):
                 if (name, str(draw), sizes) not in done:
                     if group == PLANTED:
-                        X, y = planted.SETS[name](draw)
+                        X, y = SETS[name](draw)
                         answers = [y]
                     else:
                         X, answers = rival_sets.load(group, name, folder)
@@ -96,7 +97,7 @@ def run(folder: Path) -> None:
 
 
 def _sets(folder: Path) -> Iterator[tuple[str, str, int]]:
-    yield from ((PLANTED, name, draw) for name in planted.SETS for draw in DRAWS)
+    yield from ((PLANTED, name, draw) for name in SETS for draw in DRAWS)
     for group in rival_sets.GROUPS:
         yield from ((group, name, 0) for name in rival_sets.names(group, folder))
 

@@ -34,6 +34,16 @@ def cells(seed: int, raised: tuple[float, float] = (4, 15)) -> Planted:
     return rng.poisson(expected * rng.gamma(2, 1 / 2, size=expected.shape)).astype(float), y
 
 
+def scaled_cells(raised: tuple[float, float]) -> Callable[[int], Planted]:
+    """The same as they are usually scaled, log1p of counts per 10,000: noise weighs more then."""
+
+    def make(seed: int) -> Planted:
+        X, y = cells(seed, raised)
+        return np.log1p(1e4 * X / X.sum(axis=1, keepdims=True)), y
+
+    return make
+
+
 def blobs(seed: int) -> Planted:
     """15 round clusters of 600 down to 15 samples in 10 dimensions."""
     rng = np.random.default_rng(seed)
@@ -127,4 +137,10 @@ SETS: dict[str, Callable[[int], Planted]] = {
     "100 dimensions, 8 clusters of 400 to 20 samples": hardly_apart(
         np.geomspace(400, 20, 8).round().astype(int)
     ),
+}
+
+#: More for ``benchmarks.doubts``: links lead from each type to all others, and types are found.
+NOISY: dict[str, Callable[[int], Planted]] = {
+    "cells of 8 types, scaled": scaled_cells((4, 15)),
+    "cells of 8 types that differ less, scaled": scaled_cells((2, 8)),
 }

@@ -1899,6 +1899,30 @@ FAULTS = [
         "test_half_of_the_walks_cross_where_there_is_no_border",
     ),
     Fault(
+        "doubts: every cluster that walks leave is doubted",
+        "infirm[asked] = ~firm(walk, labels, asked, others)",
+        "infirm[asked] = True",
+        "test_right_clusters_are_hardly_doubted_where_noise_links_them_all",
+    ),
+    Fault(
+        "doubts: a border that only its own clusters cross is not doubted",
+        "weak & (local | np.outer(infirm, infirm))",
+        "weak & np.outer(infirm, infirm)",
+        "test_a_cluster_cut_in_two_is_told",
+    ),
+    Fault(
+        "doubts: the background is that of the loudest pairs of clusters",
+        'np.quantile(crossed, _QUIET, method="lower")',
+        "crossed.max()",
+        "test_the_background_is_what_the_quietest_pairs_exchange",
+    ),
+    Fault(
+        "doubts: samples half a way to another cluster are not between",
+        "far = (medians[c, others] - own) / way[others]",
+        "far = (medians[c, others] - own) / 2 / way[others]",
+        "test_samples_between_clusters_are_those_that_matrices_of_all_pairs_tell",
+    ),
+    Fault(
         "predict: far samples are told though chance explains them",
         "return count if by_chance < _BY_CHANCE else 0",
         "return count",

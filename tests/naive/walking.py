@@ -77,3 +77,29 @@ def _halves(F, own, beside, direction, steps, directions):
         for s in (0, 1):
             g[side == s] /= np.linalg.norm(g[side == s]) or 1
     return sum(explained), side == 1
+
+
+def ends(K, labels, k, t):
+    """The chance that a walk from i is in cluster c after t steps."""
+    walk = np.linalg.matrix_power(K / K.sum(axis=1, keepdims=True), round(t))
+    return np.array([[row[labels == c].sum() for c in range(k)] for row in walk])
+
+
+def between(p, labels, a):
+    """The share of the samples of a that are a third of the way to another cluster, by medians."""
+    way = set()
+    for b in set(labels) - {a}:
+        place = p[:, b] / np.maximum(p[:, a] + p[:, b], 1e-300)
+        here, there = (np.median(place[labels == c]) for c in (a, b))
+        for i in np.flatnonzero(labels == a):
+            if there > here and place[i] - here > (there - here) / 3:
+                way.add(int(i))
+    return len(way) / (labels == a).sum()
+
+
+def without_background(p):
+    """Less what the quietest quarter of the pairs of clusters exchange, by the time spent there."""
+    r, k = p.sum(axis=1), len(p)
+    shares = sorted(p[a, b] / (r[a] * r[b]) for a in range(k) for b in range(a))
+    quiet = shares[(len(shares) - 1) // 4]
+    return np.array([[max(p[a, b] - quiet * r[a] * r[b], 0) for b in range(k)] for a in range(k)])

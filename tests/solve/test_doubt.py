@@ -8,8 +8,17 @@ from klsnmf import KLSNMF
 from klsnmf.estimators.doubtful import InDoubt
 from klsnmf.grams.sparse import SparseGram
 from klsnmf.grams.walk import walk_on
+from klsnmf.metrics import accuracy
 from klsnmf.solve.choose import Answer
-from klsnmf.solve.doubt import borders_between, borders_inside, doubts_of, runner_up
+from klsnmf.solve.doubt import (
+    between,
+    beyond_background,
+    borders_between,
+    borders_inside,
+    doubts_of,
+    found_again,
+    runner_up,
+)
 from klsnmf.solve.solution import RunnerUp
 
 from ..helpers import linked_groups
@@ -69,6 +78,18 @@ def test_the_largest_of_unequal_clusters_cut_and_the_smallest_joined(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
+def test_right_clusters_are_hardly_doubted_where_noise_links_them_all(seed):
+    """Of the walks one in five and more leave each cluster, for whichever other."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(5), 200)
+    X = 4 * rng.normal(size=(5, 100))[y] / 10 + rng.normal(size=(len(y), 100))
+    model, doubts = doubts_after(X, 5, seed)
+    assert accuracy(y, model.labels_) > 0.9
+    assert doubts is None or len(doubts.clusters) <= 2
+    assert len(doubts_after(X, 6, seed)[1].clusters) >= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_structureless_samples_are_in_doubt(seed):
     X = np.random.default_rng(seed).normal(size=(300, 5))
     _, doubts = doubts_after(X, 3, seed)
@@ -86,6 +107,36 @@ def test_borders_are_what_matrices_of_all_pairs_say(seed):
         for b in set(range(3)) - {a}:
             crossed = p[a, b] / (p[a, a] + p[a, b]) / 2 + p[a, b] / (p[b, b] + p[a, b]) / 2
             assert found[a, b] == pytest.approx(crossed, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_samples_between_clusters_are_those_that_matrices_of_all_pairs_tell(seed):
+    K, y = linked_groups(seed, sizes=(60, 40, 24, 30), apart=2.5)
+    walk = walk_on(SparseGram(sparse.csr_array(K)), 4)
+    # Whole steps for the naive twin, and so many that only slow directions are left.
+    object.__setattr__(walk, "time", 30.0)
+    p = naive.ends(K, y, 4, 30)
+    some = np.array([0, 3, 2])
+    expected = [naive.between(p, y, c) for c in some]
+    np.testing.assert_allclose(between(walk, y, some), expected, atol=0.02)
+
+
+@pytest.mark.parametrize("k", range(3, 9))
+def test_the_background_is_what_the_quietest_pairs_exchange(k):
+    p = np.random.default_rng(k).uniform(size=(k, k)) + 3 * np.eye(k)
+    p = (p + p.T) / (2 * p.sum())
+    np.testing.assert_allclose(beyond_background(p), naive.without_background(p), atol=1e-12)
+
+
+def test_two_clusters_and_empty_ones_have_no_background():
+    p = np.array([[0.4, 0.1, 0.0], [0.1, 0.4, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(beyond_background(p), p)
+    np.testing.assert_array_equal(beyond_background(p[:2, :2]), p[:2, :2])
+
+
+def test_a_cluster_is_found_again_by_its_most_similar_one():
+    labels, others = np.array([0, 0, 0, 0, 2, 2]), np.array([1, 1, 1, 0, 0, 0])
+    assert found_again(labels, others) == {0: 0.75, 2: pytest.approx(2 / 3)}
 
 
 def test_half_of_the_walks_cross_where_there_is_no_border():

@@ -456,5 +456,5 @@ def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
 
 def _doubts(choice: Choice, labels: Labels) -> tuple[Note, ...]:
     walk, labels = choice.walk, to_host(labels)
-    doubts = doubts_of(walk.as_the_graph_is(), labels)
+    doubts = doubts_of(walk.as_the_graph_is(), labels, choice.others)
     return (InDoubt(doubts, walk.k, runner_up(choice.others, labels)),) if doubts else ()

@@ -110,6 +110,12 @@ class Walk:
         p = np.maximum((A * self.spectrum.values**self.time) @ A.T, 0)
         return np.asarray(p / p.sum())
 
+    def ends(self, labels: Labels, members: Array) -> Array:  # (n,), (few,) -> (few, k)
+        """For some samples the chances to be in each cluster after T steps from them."""
+        A = self.sums(labels, self.k) * self.spectrum.values**self.time
+        roots = np.sqrt(self.shares[members])[:, None]
+        return np.maximum(self.spectrum.U[members] @ A.T / roots, 0)
+
     def stays(self, labels: Labels) -> Array:  # (k,)
         """For each cluster, the chance that a walk from it is in it after T steps."""
         p = self.crossings(labels)
