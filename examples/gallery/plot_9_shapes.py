@@ -233,3 +233,13 @@ for shape in ("crossing", "300 and 20,\nno gap"):
     model = KLSNMF(2, random_state=0).fit(X)
     said = " ".join(str(note) for note in model.notes_)
     print(textwrap.fill(f"{' '.join(shape.split())}: {said}", 90))
+
+# %%
+# Beside tools of other projects
+# ------------------------------
+# Genie, Leiden and UMAP are no part of scikit-learn, and are not run here. This picture has one
+# draw of each shape; ``python docs/shapes_picture.py`` draws it.
+#
+# .. image:: ../shapes.png
+#    :alt: Ten shapes, clustered by KLSNMF, Genie, Leiden, UMAP+KMeans, SpectralClustering, KMeans
+#    :width: 100%

@@ -27,7 +27,7 @@ from ..grams.base import Gram
 from ..kernels.inputs import choose_row_norm, here, unit_of
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
 from ..kernels.neighbors import how_many_neighbors
-from ..kernels.outliers import Neighbourhoods
+from ..kernels.outliers import without_outliers
 from ..kernels.similarity import Similarity, View
 from ..kernels.workers import locate
 from ..models.new_samples import NewSamples
@@ -161,7 +161,7 @@ class KernelClusterer(Partly):
                 attributes |= {"n_clusters_evidence_": counted.evidence, "levels_": profile}
                 notes += () if counted.evidence.clear else (NotClear.of(counted.evidence),)
             if labels_outliers:
-                attributes |= _without_outliers(for_starts, attributes["labels_"])
+                attributes |= without_outliers(for_starts, attributes["labels_"])
             results.append(Result({**shared, **attributes}, notes))
         return results
 
@@ -441,17 +441,6 @@ def _solved(
             "semidefinite? Are the numbers in X, init and graph_weight of moderate size?"
         )
     return lams, solutions
-
-
-def _without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
-    """Labels in which samples that belong to no cluster have -1; and what tells new ones."""
-    assert X is not None  # it is only where a kernel is given
-    known, apart = Neighbourhoods.of(X)
-    return {
-        "labels_": like(np.where(apart, -1, to_host(labels)), labels),
-        "_clusters": labels,
-        "_neighbourhoods": known,
-    }
 
 
 def _doubts(choice: Choice, labels: Labels) -> tuple[Note, ...]:

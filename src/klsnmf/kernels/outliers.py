@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..core.arithmetic import filled_share
-from ..core.types import Array, Matrix
+from ..core.arrays import like, to_host
+from ..core.types import Array, Labels, Matrix
 from .among import Among
 from .functions import SCALE_NEIGHBOR
 from .neighbors import nearest
@@ -60,3 +62,14 @@ class Neighbourhoods:
         own = distances[:, min(SCALE_NEIGHBOR, distances.shape[1]) - 1]
         usual = np.median(self.wide[neighbors], axis=1)
         return np.asarray((own > _WIDER * usual) & (usual > 0))
+
+
+def without_outliers(X: Matrix | None, labels: Labels) -> dict[str, Any]:
+    """Labels in which samples that belong to no cluster have -1; and what tells new ones."""
+    assert X is not None  # it is only where a kernel is given
+    known, apart = Neighbourhoods.of(X)
+    return {
+        "labels_": like(np.where(apart, -1, to_host(labels)), labels),
+        "_clusters": labels,
+        "_neighbourhoods": known,
+    }
