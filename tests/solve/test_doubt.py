@@ -89,6 +89,16 @@ def test_right_clusters_are_hardly_doubted_where_noise_links_them_all(seed):
     assert len(doubts_after(X, 6, seed)[1].clusters) >= 1
 
 
+def test_hardly_a_doubt_where_right_clusters_touch():
+    """A tenth of the samples lie where four equal clusters mix. No cut is better."""
+    y, doubted = np.repeat(np.arange(4), 200), 0
+    for seed in range(8):
+        noise = np.random.default_rng(seed).normal(size=(len(y), 2))
+        X = 4.0 * np.column_stack([y % 2, y // 2]) + noise
+        doubted += doubts_after(X, 4, seed)[1] is not None
+    assert doubted <= 2
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_structureless_samples_are_in_doubt(seed):
     X = np.random.default_rng(seed).normal(size=(300, 5))
