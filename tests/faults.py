@@ -320,6 +320,12 @@ FAULTS = [
         "test_a_start_of_any_size_loses_no_column",
     ),
     Fault(
+        "The size of a start forgets the penalty",
+        "        return self.on_G.pulled(of_second)",
+        "        return of_second",
+        "test_a_start_gets_the_size_that_fits_best",
+    ),
+    Fault(
         "The weights of samples count as their squares",
         "np.sqrt(weight).astype(X.dtype)[:, None]",
         "weight.astype(X.dtype)[:, None]",

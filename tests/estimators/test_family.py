@@ -370,8 +370,8 @@ def test_weights_of_zero_are_gaps():
     b = WNMF(3, init=(G, F), max_iter=20, tol=0).fit(np.where(M > 0, X, 1e6), weights=M)
     c = WNMF(3, init=(G, F), max_iter=20, tol=0).fit(X, weights=5 * M)
     for other in (b, c):
-        np.testing.assert_allclose(a.G_, other.G_)
-        np.testing.assert_allclose(a.components_, other.components_)
+        np.testing.assert_allclose(a.G_, other.G_, atol=1e-12)
+        np.testing.assert_allclose(a.components_, other.components_, atol=1e-12)
     assert c.objective_ == pytest.approx(5 * a.objective_)
 
 
@@ -404,17 +404,36 @@ def test_a_linear_gram_is_its_matrix(form):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_products_with_samples(form):
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("rough", [False, True])
+def test_products_with_samples(form, wide, rough):
     X, _, _ = problem(6, n=15, p=7, k=3)
+    X = np.ascontiguousarray(X.T) if wide else X
     data, rng = Data(form(X)), np.random.default_rng(0)
+    data = data.in_single_precision() if rough else data
+    near = {"rtol": 1e-5 if rough else 1e-12}
     for operator, truth in ((data, X), (data.T, X.T)):
         V = operator.stack(4, truth.shape[1], 3)
         V[...] = rng.random(V.shape)
         out = operator.stack(4, truth.shape[0], 3)
         operator.multiply(V, out)
-        np.testing.assert_allclose(out, truth @ V)
+        assert out.dtype == (np.float32 if rough else np.float64)
+        np.testing.assert_allclose(out, truth @ V, **near)
+        np.testing.assert_allclose(operator.row_square_sums, np.sum(truth**2, axis=1), **near)
     assert data.square_sum == pytest.approx(np.sum(X**2))
-    np.testing.assert_allclose(data.row_square_sums, np.sum(X**2, axis=1))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_sparse_matrix_is_stored_once(wide):
+    """Its transpose and its copy in single precision share the places of entries."""
+    X = sparse.random_array((30, 8), density=0.3, rng=np.random.default_rng(0), format="csr")
+    data = Data(X.T.tocsr() if wide else X)
+    along = data.along
+    for other in (data.T.along, data.in_single_precision().along):
+        assert np.shares_memory(other.indices, along.indices)
+        assert np.shares_memory(other.indptr, along.indptr)
+    assert np.shares_memory(data.T.along.data, along.data)
+    assert len(along.indptr) == 31  # in the order of the longer side
 
 
 def test_gnmf_without_weight_is_nmf():

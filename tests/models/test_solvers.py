@@ -289,6 +289,25 @@ def test_a_start_of_any_size_loses_no_column():
     np.testing.assert_allclose(ends, ends[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", [name for name in solvers_of(0) if name != "rmnmf"])
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_a_start_gets_the_size_that_fits_best(name, seed):
+    """Of its first factor: a little more or less is higher."""
+    solver, start = solvers_of(seed)[name]
+    problem = solver.problem
+    first, second = (start[name] for name in problem.factors)
+    operators = {factor: one for one, factor in solver.products().values()}
+    of_second = operators[problem.factors[1]].dot(second)
+    curve = np.vdot(first, problem.curved(first, second))
+    best = np.vdot(first, problem.pull(of_second)) / curve
+    heights = [
+        problem.objective(V, second, operators[problem.factors[0]].dot(V))
+        for V in (size * best * first for size in (0.99, 1, 1.01))
+    ]
+    assert heights[1] == min(heights)
+
+
 def test_a_column_that_nothing_depends_on_stays():
     V = np.ones((4, 2))
     A, B = np.diag([1.0, 0.0]), np.zeros((4, 2))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from klsnmf import CNMF, GNMF, KNMF, ONMF, RMNMF, WNMF, SemiNMF
 from klsnmf.core import memory
@@ -257,12 +258,13 @@ def test_the_callback_hears_of_both_parts():
 
 @pytest.mark.usefixtures("always")
 def test_no_race_without_a_gain(monkeypatch):
-    """One start, single precision, weights, and equations to more digits than float32 has."""
+    """Single precision, weights, and equations to more digits than float32 has."""
     X, _ = blobs(60, 3, 8, 0)
     gap = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     heard = []
     options = {"random_state": 0, "init": "random", "max_iter": 3, "callback": heard.append}
-    WNMF(3, n_init=1, **options).fit(X)
+    WNMF(3, n_init=1, tol=0, **options).fit(X)  # asked for so many steps, and no others
+    WNMF(3, n_init=1, solver="multiplicative", **options).fit(X)
     WNMF(3, **options).fit(X.astype(np.float32))
     WNMF(3, **options).fit(gap)
     RMNMF(3, **options).fit(X)
@@ -294,3 +296,33 @@ def test_the_first_of_many_equal_starts_wins(seed):
     twins = [{"G": start["G"] * unit, "F": start["F"] / unit} for unit in (1, 3, 5, 7, 11, 13)]
     (found,) = raced([model] * 6, twins, **HOW)
     same(found, solve([model], twins[:1], **HOW)[0])
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("method", [WNMF, SemiNMF, GNMF])
+def test_a_single_start_begins_in_single_precision(method, form):
+    """And ends where double precision alone would: on the way both may see the callback."""
+    X, heard = samples(6), []
+    pair = np.random.default_rng(0).random((60, 3)), np.random.default_rng(1).random((12, 3))
+    options = {"init": pair, "tol": 1e-7, "max_iter": 3000}
+    found = method(3, callback=heard.append, **options).fit(form(X))
+    phases = [one.phase for one in heard]
+    assert phases == sorted(phases)
+    assert set(phases) == {"race", "steps"}
+    assert found.G_.dtype == found.components_.dtype == np.float64
+    assert found.status_ == "converged"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(race, "WORTH", np.inf)
+        alone = method(3, **options).fit(form(X))
+    assert found.objective_ == pytest.approx(alone.objective_, rel=1e-3)
+
+
+@pytest.mark.usefixtures("always")
+def test_a_single_start_of_which_nothing_is_left_to_explain():
+    """Where single precision ends, double goes on: the objective is not the rounding of float32."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2)) @ rng.random((2, 8))
+    pair = rng.random((40, 2)), rng.random((8, 2))
+    model = WNMF(2, init=pair, tol=1e-9, max_iter=5000).fit(X)
+    assert model.objective_ < 1e-10 * np.sum(X**2)

@@ -219,7 +219,7 @@ class Factorization(Clusterer):
         model, samples = self._model(in_units(times_rows(X, root), unit), unit, **more)
         rng = check_random_state(self.random_state)
         pairs = self._starts(samples, unit, rng, root)
-        starts = [model.start(times_rows(G, root).astype(F.dtype), F) for G, F in pairs]
+        starts = [model.start(times_rows(G, root).astype(F.dtype, copy=False), F) for G, F in pairs]
         solver = self._solver(model)
         solutions = raced(
             [solver] * len(starts),
@@ -281,7 +281,7 @@ class Factorization(Clusterer):
         (n, p), k, dtype = X.shape, self.n_clusters, X.dtype
         if not isinstance(self.init, str):
             G, F = self._check_pair(n, p)
-            return [(G.astype(dtype), (F / unit).astype(dtype))]
+            return [(G.astype(dtype, copy=False), (F / unit).astype(dtype, copy=False))]
         each = np.ones((n, 1), dtype) if root is None else root
         plain = times_rows(X, None if root is None else 1 / root)
         weight = None if root is None else root[:, 0] ** 2
@@ -304,7 +304,9 @@ class Factorization(Clusterer):
                 size = (members**2).sum(axis=0)
                 means = safe_sparse_dot(X.T, members) / np.where(size > 0, size, 1)
                 pairs[labels.tobytes()] = factors_of_labels(labels, k)[1], np.asarray(means)
-        return [(G.astype(dtype), F.astype(dtype)) for G, F in pairs.values()]
+        return [
+            (G.astype(dtype, copy=False), F.astype(dtype, copy=False)) for G, F in pairs.values()
+        ]
 
     def _check_pair(self, n: int, p: int) -> list[Array]:
         """The factors of ``init=(G0, F0)``."""

@@ -67,9 +67,9 @@ class WNMF(Alternated):
         use ``init=(other.G_, other.components_.T)``.
     n_init : int, default=10
         The number of starts. They are fitted side by side, and the lowest objective is kept. If X
-        is large, dense and in double precision, starts first compete in single precision, as far as
-        this can tell them apart, and the best is fitted in double precision. A callback sees the
-        first part as the phase "race".
+        is large and in double precision, the first steps are taken in single precision, where
+        starts compete as far as this can tell them apart, and the best goes on in double precision.
+        A callback sees the first part as the phase "race".
     max_iter : int, default=1000
         The most iterations of the race, and of the fit after it.
     tol : float, default=1e-4

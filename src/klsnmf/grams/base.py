@@ -31,6 +31,10 @@ COLUMNS = 128
 _TOGETHER = 64
 
 
+#: Kinds of sparse matrices whose products are used.
+Stored = sparse.csr_array | sparse.csc_array
+
+
 class Operator(ABC):
     """A matrix of shape (rows, columns) that can be multiplied with a stack."""
 
@@ -70,7 +74,8 @@ class Data(Operator):
     """The samples X of shape (n, p), dense or in CSR form; neither copied nor changed."""
 
     def __init__(self, X: Matrix) -> None:
-        self.X = canonical(X) if sparse.issparse(X) else X
+        ready = not sparse.issparse(X) or (isinstance(X, Stored) and X.has_canonical_format)
+        self.X = X if ready else canonical(X)
         self.shape = (X.shape[0], X.shape[1])
         self.dtype = X.dtype
         self.order = "C" if self.is_sparse else "F"
@@ -92,21 +97,36 @@ class Data(Operator):
 
     @cached_property
     def T(self) -> Data:
-        return Data(self.X.T)
+        if not self.is_sparse:
+            return Data(self.X.T)
+        transposed = Data(turned(self.X))
+        transposed.along = turned(self.along)
+        return transposed
+
+    @cached_property
+    def along(self) -> Matrix:
+        """A sparse X with its entries in the order of the longer side.
+
+        A product goes through one factor in this order and through the other at random. So that is
+        the shorter one, which the processor's cache can hold.
+        """
+        return self.X.asformat("csr" if self.shape[0] >= self.shape[1] else "csc")
 
     def in_single_precision(self) -> Data:
-        """A copy in float32; itself if it is that already, or sparse, or if there is no room.
-
-        Products with a sparse matrix take the time of its indices, whatever the precision.
-        """
-        if self.dtype == np.float32 or self.is_sparse or not memory.fits(self.values.nbytes / 2):
+        """A copy in float32; itself if it is that already, or if there is no room."""
+        if self.dtype == np.float32 or not memory.fits(self.values.nbytes / 2):
             return self
-        return Data(self.X.astype(np.float32))
+        if self.is_sparse:
+            rough = Data(with_values(self.along, self.along.data.astype(np.float32)))
+        else:
+            rough = Data(self.X.astype(np.float32))
+        rough.square_sum = self.square_sum
+        return rough
 
     def multiply(self, V: Array, out: Array) -> None:
         if self.is_sparse:
             for block, product in zip(V, out, strict=True):
-                product[...] = self.X @ np.ascontiguousarray(block)
+                product[...] = self.along @ np.ascontiguousarray(block)
             return
         # (XV)ᵀ = VᵀXᵀ: in this order every fit's block is contiguous, and one product serves all.
         fits, p, k = V.shape
@@ -115,7 +135,10 @@ class Data(Operator):
     @cached_property
     def square_sum(self) -> float:
         """‖X‖², added up in float64."""
-        return float(np.einsum("i,i->", *2 * (self.values.ravel(order="K"),), dtype=np.float64))
+        values = self.values.ravel(order="K")
+        if values.dtype == np.float64:
+            return float(np.vdot(values, values))
+        return float(np.einsum("i,i->", values, values, dtype=np.float64))
 
     @cached_property
     def row_square_sums(self) -> Array:  # (n,)
@@ -125,6 +148,22 @@ class Data(Operator):
             with np.errstate(over="ignore"):
                 return np.asarray(self.X.power(2).sum(axis=1), self.dtype).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+
+def turned(X: Matrix) -> Matrix:
+    """The transpose of a sparse matrix that has each entry once, without a copy or another look."""
+    return as_canonical(X.T)
+
+
+def with_values(X: Matrix, values: Array) -> Matrix:
+    """A sparse matrix with other values in the same places, which it shares."""
+    return as_canonical(type(X)((values, X.indices, X.indptr), shape=X.shape))
+
+
+def as_canonical(X: Matrix) -> Matrix:
+    """X, of which it is known that each entry is there once, in order: scipy would look again."""
+    X.has_canonical_format = True
+    return X
 
 
 class Weights(Operator):

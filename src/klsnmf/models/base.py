@@ -116,6 +116,11 @@ class Model(ABC):
         """The same problem in single precision, for a race; itself if that is too rough."""
         return self
 
+    @property
+    def late(self) -> frozenset[str]:
+        """Products that no rule uses before their factor is updated for the first time."""
+        return frozenset()
+
     def known_products(self, factor: str, s: State) -> dict[str, Array]:
         """Products of a new factor that follow from others, and need not be computed."""
         return {}
@@ -157,6 +162,14 @@ class Alternating(Protocol):
 
     def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
         """The gains of both factors, added: see :func:`klsnmf.models.quadratic.gain`."""
+        ...
+
+    def pull(self, of_second: Array) -> Array:
+        """B in half of the objective as a quadratic in the first factor, ½ ⟨V, HV⟩ - ⟨V, B⟩."""
+        ...
+
+    def curved(self, V: Array, second: Array) -> Array:
+        """HV."""
         ...
 
     def labels(self, s: State) -> Labels: ...

@@ -106,8 +106,15 @@ class ConvexNMF:
     def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
         A = square(second)
         weight = np.multiply(self.K.each(self.K.diagonal)[:, None], np.diag(A))
-        in_W = gain(first, dot(of_first, A) - of_second, weight, lambda V: dot(self.K.dot(V), A))
+        slope = dot(of_first, A) - of_second
+        in_W = gain(first, slope, weight, lambda V: self.curved(V, second))
         return in_W + gain_by_rows(second, first.T @ of_first, of_first)
+
+    def pull(self, of_second: Array) -> Array:
+        return of_second
+
+    def curved(self, V: Array, second: Array) -> Array:
+        return dot(self.K.dot(V), square(second))
 
     def labels(self, s: State) -> Labels:  # (n,)
         """The prototype that alone explains a sample best: the largest (KW)_ik / √(WᵀKW)_kk."""

@@ -25,6 +25,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from ..core.arithmetic import inner
 from ..core.types import Array, Labels
 from ..grams.base import Operator
 from .base import Alternating, Model, State
@@ -71,6 +72,10 @@ class Extrapolated(Model):
     def products(self) -> dict[str, tuple[Operator, str]]:
         of = self.problem.products()
         return {name: of[name] for name in self.names[2:]}
+
+    @property
+    def late(self) -> frozenset[str]:
+        return frozenset([self.names[2]])
 
     def memory(self) -> dict[str, str]:
         first, second, _, of_second = self.names
@@ -121,9 +126,10 @@ class Extrapolated(Model):
         if turn < 0:
             self.fit_size(s)
         old, new = self.before(s), self.newest(s)
-        reached = self.reached(s)
+        # The start's objective is not known yet; the first steps, without a guess, do not raise it.
+        reached = np.inf if turn < 0 else self.reached(s)
         pairs = zip(self.ahead(s), (0, 1, 3), strict=True)
-        if self.is_kept(s):
+        if turn < 0 or self.is_kept(s):
             beta = max(turn, 0) / (max(turn, 0) + 3)  # the start has no iterate before
             for point, part in pairs:
                 np.subtract(new[part], old[part], out=point)
@@ -141,16 +147,13 @@ class Extrapolated(Model):
     def fit_size(self, s: State) -> None:
         """Make a start as large as fits best: too large a one would cost columns at once.
 
-        With c times the first factor the objective is a quadratic in c, known at 0, 1 and 2.
+        With c times the first factor the objective is a quadratic in c.
         """
-        V, other, product = self.newest(s)[:3]
-        at_0, at_1, at_2 = (self.problem.objective(c * V, other, c * product) for c in (0, 1, 2))
-        curve = (at_2 - 2 * at_1 + at_0) / 2
-        best = (at_0 - at_1 + curve) / (2 * curve) if curve > 0 else 1.0
+        V, other, _, of_other = self.newest(s)
+        curve = inner(V, self.problem.curved(V, other))
+        best = inner(V, self.problem.pull(of_other)) / curve if curve > 0 else 1.0
         if 0 < best < np.inf:
             V *= best
-            product *= best
-            s.changed(self.names[1])
 
     def update_first(self, s: State) -> Array:
         V, other, product = self.ahead(s)

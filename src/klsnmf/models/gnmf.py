@@ -97,12 +97,14 @@ class GraphNMF(NMF):
         rough = column_inner(first, self.Laplacian(first)) * column_inner(second, second)
         return super().objective(first, second, of_first) + self.alpha * float(rough.sum())
 
-    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
+    def curved(self, V: Array, second: Array) -> Array:
         A = square(second)
-        N2 = self.alpha * np.diag(A)
+        return dot(V, A) + self.Laplacian(V) * (self.alpha * np.diag(A))
 
+    def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
         def bend(V: Array) -> Array:
-            return dot(V, A) + self.Laplacian(V) * N2
+            return self.curved(V, second)
 
-        in_G = gain(first, bend(first) - of_second, np.diag(A) + self.graph.degrees * N2, bend)
+        weight = column_inner(second, second) * (1 + self.alpha * self.graph.degrees)
+        in_G = gain(first, bend(first) - of_second, weight, bend)
         return in_G + gain_by_rows(second, self.curvature_of_F(first), of_first)

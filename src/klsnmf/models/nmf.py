@@ -112,6 +112,12 @@ class NMF(Model):
         in_G = gain_by_rows(first, A, self.on_G.pulled(of_second))
         return in_G + gain_by_rows(second, B, self.on_F.pulled(of_first))
 
+    def pull(self, of_second: Array) -> Array:
+        return self.on_G.pulled(of_second)
+
+    def curved(self, V: Array, second: Array) -> Array:
+        return dot(V, self.on_G.bent(square(second)))
+
     def fitted(self, s: State) -> float:
         """⟨X, GFᵀ⟩, computed as the shorter of two equal sums."""
         n, p = self.X.shape
@@ -176,15 +182,18 @@ class WeightedNMF(NMF):
 
     def gain(self, first: Array, second: Array, of_first: Array, of_second: Array) -> float:
         def in_G(V: Array) -> Array:
-            return (self.M * (V @ second.T)) @ second + self.on_G.square * V
+            return self.curved(V, second)
 
         def in_F(V: Array) -> Array:
             return (self.M * (first @ V.T)).T @ first + self.on_F.square * V
 
-        B, weight = self.on_G.pulled(of_second), self.M @ second**2 + self.on_G.square
+        B, weight = self.pull(of_second), self.M @ second**2 + self.on_G.square
         of_G = gain(first, in_G(first) - B, weight, in_G)
         B, weight = self.on_F.pulled(of_first), self.M.T @ first**2 + self.on_F.square
         return of_G + gain(second, in_F(second) - B, weight, in_F)
+
+    def curved(self, V: Array, second: Array) -> Array:
+        return (self.M * (V @ second.T)) @ second + self.on_G.square * V
 
     def error(self, G: Array, H: Array) -> float:
         product = G @ H.T

@@ -27,16 +27,16 @@ _GOES_ON = 0.1
 _MOST = 20
 
 #: So many columns are updated one by one against each other, and together against the rest.
-_TOGETHER = 12
+_TOGETHER = 40
 
-#: How many numbers are in a block of rows, and its fewest rows.
-_BLOCK = 2**15
+#: How many bytes are in a block of rows, and its fewest rows.
+_BLOCK = 2**19
 _FEWEST = 1024
 
 #: The cost of passing over an entry besides its products, in products of two numbers; and the cost
 #: of a product if X is sparse.
 _PASSES = 40
-_SPARSE = 4
+_SPARSE = 2
 
 
 def sweeps_worth(product: Operator, k: int) -> int:
@@ -54,7 +54,7 @@ def swept(
 ) -> Array:  # (n, k), (k, k), (n, k), int, (n, k)
     """V after at most so many sweeps, in place."""
     n, k = V.shape
-    for rows in slices(n, max(_FEWEST, _BLOCK // k)):
+    for rows in slices(n, max(_FEWEST, _BLOCK // (k * V.itemsize))):
         part = np.ascontiguousarray(V[rows].T)
         _sweep_block(part, A, B[rows].T, most, None if E is None else E[rows].T)
         V[rows] = part.T
@@ -107,7 +107,7 @@ def swept_by_row(
     place = np.empty((k, k), np.intp)
     place[above] = place.T[above] = np.arange(len(above[0]))
     pairs = other[:, above[0]] * other[:, above[1]]  # (p, k(k+1)/2)
-    for rows in slices(n, max(64, _BLOCK // k**2)):
+    for rows in slices(n, max(64, _BLOCK // (2 * k**2 * V.itemsize))):
         A = np.ascontiguousarray((weights[rows] @ pairs).T)[place]  # (k, k, b)
         part, aim = np.ascontiguousarray(V[rows].T), np.ascontiguousarray(B[rows].T)
         A[np.arange(k), np.arange(k)] += ridge

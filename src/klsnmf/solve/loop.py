@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import methodcaller
 from typing import Any, Self
 
@@ -102,7 +103,8 @@ def solve(
     # One thread for the many small steps; for the large products, as many as help.
     with threads_for(0):
         for product in batch.operators:
-            batch.multiply(product)
+            if done or product not in models[0].late:
+                batch.multiply(product)
         if done:
             keeper.confirm(max((fit.difference() for fit in batch.running), default=0.0))
             batch.retire()
@@ -211,12 +213,12 @@ class _Batch:
         self.threads = allowed_threads()
         count = len(models)
         starts = [model.begun(start) for model, start in zip(models, starts, strict=True)]
-        self.stacks: dict[str, Array] = {}
+        rooms: dict[str, Callable[[], Array]] = {}
         for product, (operator, factor) in self.operators.items():
             rows, k = starts[0][factor].shape
-            if factor not in self.stacks:
-                self.stacks[factor] = operator.stack(count, rows, k)
-            self.stacks[product] = operator.stack(count, operator.shape[0], k)
+            rooms.setdefault(factor, partial(operator.stack, count, rows, k))
+            rooms[product] = partial(operator.stack, count, operator.shape[0], k)
+        self.stacks: dict[str, Array] = {name: room() for name, room in rooms.items()}
         for factor in models[0].factors:
             blocks = [start[factor] for start in starts]
             if factor in self.stacks:
@@ -225,7 +227,7 @@ class _Batch:
             else:  # it is in no product, so any memory order will do
                 self.stacks[factor] = np.stack(blocks)
         for name, like in models[0].memory().items():
-            self.stacks[name] = np.zeros_like(self.stacks[like])
+            self.stacks[name] = rooms[like]()  # like the others zero, but not written yet
         self.on_host = all(follows_lists(stack) for stack in self.stacks.values())
         self.fits = [_Fit(model, self._views(place), place) for place, model in enumerate(models)]
         self.running = list(self.fits)

@@ -2,8 +2,10 @@
 
 The first digits of the objective show which of ten starts ends lowest, and single precision
 computes them in half the time. The winner is fitted again from its start, so the result is exactly
-that of a fit from this start alone. If the objective becomes very small, single precision has no
-correct digits of it. Then all starts are fitted in double precision.
+that of a fit from this start alone; or, if the model can continue from its factors, it goes on from
+the end of the race. Then the first steps of a single start are taken in single precision too. If
+the objective becomes very small, single precision has no correct digits of it, and cannot tell
+starts apart. Then all starts are fitted in double precision.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from ..models.base import Model
 from .loop import solve
 from .solution import Callback, Progress, Solution, Status, lowest
 
-#: With fewer starts, or fewer operations in the products of an iteration, a race gains nothing.
+#: With fewer starts, if the winner has to begin again, or with fewer operations in the products of
+#: an iteration, a race gains nothing.
 FEWEST = 6
 WORTH = 4e6
 
@@ -51,7 +54,8 @@ def raced(
     time. A callback sees the race first. If it stops the fit, the best start so far is returned.
     """
     blur = EQUAL * float(np.finfo(np.float32).eps) * models[0].scale
-    umpire = _Umpire(callback, least=blur / (tol or KNOWN))
+    least = blur / (tol or KNOWN) if len(starts) > 1 else 0.0
+    umpire = _Umpire(callback, least)
     tried = _tried(models[0], starts, tol=tol, callback=umpire.hears, **how)
     sound = [one for one in tried if not one.collapsed]
     if sound and umpire.stop:
@@ -121,7 +125,8 @@ class _Umpire:
 
 def _tried(model: Model, starts: Sequence[Mapping[str, Array]], **how: Any) -> list[Solution]:
     """The fits in single precision; none if nothing can be gained, or if memory is short."""
-    if len(starts) < FEWEST or work(model, starts[0]) < WORTH:
+    begins_again = not model.resumes or how["tol"] == 0
+    if (begins_again and len(starts) < FEWEST) or work(model, starts[0]) < WORTH:
         return []
     # Numbers too large for single precision leave the race without a warning.
     with np.errstate(all="ignore"), suppress(NotEnoughMemory):
