@@ -300,6 +300,24 @@ FAULTS = [
         "block = beside(V[:, c:start], block)[:, : end - start]",
         "test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known",
     ),
+    Fault(
+        "eigenvectors: no sample is lone",
+        "hardly = squares <= _RESIDUAL**2",
+        "hardly = squares < 0",
+        "test_lone_samples_are_eigenvectors_without_a_filter",
+    ),
+    Fault(
+        "eigenvectors: lone samples are searched until nothing is left over",
+        "+ np.sqrt(np.square(left).sum(axis=0))",
+        "+ 0 * np.sqrt(np.square(left).sum(axis=0))",
+        "test_lone_samples_are_eigenvectors_without_a_filter",
+    ),
+    Fault(
+        "eigenvectors: lone samples are found beside what is known of them",
+        "found = -tall_times(self.known, (A.T @ small).astype(dtype))",
+        "found = 0 * tall_times(self.known, (A.T @ small).astype(dtype))",
+        "test_lone_samples_of_a_piece_that_is_known_are_not_found_twice",
+    ),
     # ------------------------------------------------------- faster solvers of the family
     Fault(
         "A sweep forgets that entries are nonnegative",

@@ -52,6 +52,69 @@ def test_more_pieces_than_the_block_has_columns_are_found_if_they_are_known(seed
     assert_allclose(np.linalg.norm(pieces.T @ vectors[:, :30], axis=0), 1, atol=1e-6)
 
 
+def with_outliers(rng, n, outliers):
+    """Steps in four groups that touch, and from outliers that hardly have a link, last of all."""
+    X = 4.0 * rng.normal(size=(4, 3))[rng.integers(4, size=n)] + rng.normal(size=(n, 3))
+    K = sparse.lil_array((n + outliers, n + outliers))
+    K[:n, :n] = kneighbors_graph(X, 6)
+    for outlier in range(n, n + outliers):
+        K[outlier, rng.choice(n, 4, replace=False)] = rng.uniform(1e-5, 1e-4, size=4)
+    return steps_between(K + sparse.diags_array(np.repeat([4.0, 0.5], [n, outliers])))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lone_samples_are_eigenvectors_without_a_filter(seed):
+    """Those of the groups are found as exactly as without them, in fewer products."""
+    rng, counts = np.random.default_rng(seed), []
+    S = with_outliers(rng, 900, 60)
+    start = rng.normal(size=(960, 10))
+
+    class Counted(ByRows):
+        def __call__(self, V):
+            counts[-1] += V.shape[1]
+            return super().__call__(V)
+
+        def some(self, V):
+            counts[-1] += V.shape[1]
+            return super().some(V)
+
+    class NoneIsLone(Counted):
+        def lone(self, edge, most):
+            return np.empty(0, np.intp), np.empty(0)
+
+    found = []
+    for multiply in (Counted(S), NoneIsLone(S)):
+        counts.append(0)
+        found.append(leading(multiply, start.copy(), 50, wanted=20))
+    truth, naive = (each[..., ::-1] for each in np.linalg.eigh(S.toarray()))
+    values, vectors = found[0]
+    assert_allclose(values[:20], truth[:20], atol=1e-6)
+    assert_allclose(vectors.T @ vectors, np.eye(50), atol=1e-6)
+    of_groups = np.square(naive[:900, :20]).sum(axis=0) > 0.9
+    assert of_groups.any()
+    assert (~of_groups).any()
+    truth = naive[:, :20][:, of_groups]
+    assert np.linalg.norm(truth - vectors @ (vectors.T @ truth), axis=0).max() < 0.02
+    assert counts[0] < 0.7 * counts[1]
+
+
+@pytest.mark.parametrize("members", [2, 20])
+def test_lone_samples_of_a_piece_that_is_known_are_not_found_twice(members):
+    """Of a piece in which all links are weak, one vector is known; the others are what is left."""
+    rng, loose = np.random.default_rng(0), np.eye(members) + np.full((members, members), 1e-4)
+    S = steps_between(sparse.block_diag([rng.uniform(0.5, 1, size=(60, 60))] * 8 + [loose] * 3))
+    piece = np.repeat(np.arange(11), [60] * 8 + [members] * 3)
+    known = np.zeros((len(piece), 11))
+    known[np.arange(len(piece)), piece] = np.sqrt(S.degrees)
+    known /= np.linalg.norm(known, axis=0)
+    m = 11 + min(3 * (members - 1), 8)
+    values, vectors = leading(ByRows(S), rng.normal(size=(len(piece), 12)), m, known=known)
+    assert_allclose(values[:11], 1, atol=1e-6)
+    assert_allclose(values[11:], 1 / (1 + members * 1e-4), atol=1e-6)
+    assert_allclose(vectors.T @ vectors, np.eye(m), atol=1e-6)
+    assert np.abs(S @ vectors - vectors * values).max() < 1e-6
+
+
 def steps_between(K):
     """Deg^-½ (K + Kᵀ) Deg^-½."""
     K = sparse.csr_array(K)
@@ -123,7 +186,7 @@ def test_no_products_are_spent_where_all_eigenvalues_are_one():
     values, vectors = leading(multiply, start, 10, rough=multiply)
     assert_allclose(values, 1, atol=1e-6)
     assert_allclose(S @ vectors, vectors, atol=2e-6)
-    assert len(products) < 60
+    assert len(products) < 80
 
 
 def test_rough_products_that_get_nowhere_are_given_up():
