@@ -176,7 +176,6 @@ def cluster(
 def _require_meaning(asked: Asked) -> None:
     """Refuse options that have no meaning for the method."""
     from ..methods import DETAILS
-    from .fits import has_parameter
 
     signs = asked.source.steps.signed
     if signs and "signed" not in DETAILS[asked.method].accepts:
@@ -191,6 +190,8 @@ def _require_meaning(asked: Asked) -> None:
             "--levels out."
         )
     for name in asked.parameters:
+        from .fits import has_parameter  # takes a second, so only if it is needed
+
         if not has_parameter(asked.method, name):
             having = [method for method in DETAILS if has_parameter(method, name)]
             raise click.UsageError(
