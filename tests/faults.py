@@ -1942,8 +1942,8 @@ FAULTS = [
     ),
     Fault(
         "doubts: samples half a way to another cluster are not between",
-        "far = (medians[c, others] - own) / way[others]",
-        "far = (medians[c, others] - own) / 2 / way[others]",
+        "far = (medians[c, others] - own_share(c)[:, others]) / way[others]",
+        "far = (medians[c, others] - own_share(c)[:, others]) / 2 / way[others]",
         "test_samples_between_clusters_are_those_that_matrices_of_all_pairs_tell",
     ),
     Fault(

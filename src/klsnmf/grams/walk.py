@@ -9,6 +9,7 @@ what walks have forgotten after T steps can be compared between graphs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,11 +111,11 @@ class Walk:
         p = np.maximum((A * self.spectrum.values**self.time) @ A.T, 0)
         return np.asarray(p / p.sum())
 
-    def ends(self, labels: Labels, members: Array) -> Array:  # (n,), (few,) -> (few, k)
-        """For some samples the chances to be in each cluster after T steps from them."""
-        A = self.sums(labels, self.k) * self.spectrum.values**self.time
-        roots = np.sqrt(self.shares[members])[:, None]
-        return np.maximum(self.spectrum.U[members] @ A.T / roots, 0)
+    def ends(self, labels: Labels) -> Callable[[Array], Array]:  # (n,); (few,) -> (few, k)
+        """For any samples the chances to be in each cluster after T steps from them."""
+        A = (self.sums(labels, self.k) * self.spectrum.values**self.time).T
+        U, roots = self.spectrum.U, np.sqrt(self.shares)[:, None]
+        return lambda some: np.maximum(U[some] @ A / roots[some], 0)
 
     def stays(self, labels: Labels) -> Array:  # (k,)
         """For each cluster, the chance that a walk from it is in it after T steps."""

@@ -131,26 +131,25 @@ def firm(walk: Walk, labels: Labels, asked: Array, others: Sequence[Answer]) -> 
 
 def between(walk: Walk, labels: Labels, asked: Array) -> Array:  # (few,) -> (few,)
     """For each of some clusters the share of its samples that lie between it and another one."""
-    members = members_of(labels, walk.k)
+    members, ends = members_of(labels, walk.k), walk.ends(labels)
+
+    def own_share(c: int) -> Array:  # (few, k)
+        """For the samples of c and each cluster, p(c) / (p(c) + p(cluster))."""
+        p = ends(members[c])
+        own = np.maximum(p[:, c], np.finfo(p.dtype).tiny)[:, None]
+        return np.asarray(own / (own + p))
+
+    used = [c for c in range(walk.k) if members[c].size]
     medians = np.ones((walk.k, walk.k))
-    for c, own in enumerate(members):
-        if own.size:
-            medians[c] = np.median(_own_share(walk, labels, own, c), axis=0)
+    for c in used:
+        medians[c] = np.median(own_share(c), axis=0)
     shares = np.zeros(len(asked))
     for place, c in enumerate(asked):
         way = medians[c] + medians[:, c] - 1  # from the median of c to those of the others
         others = np.flatnonzero((way > 0) & (np.arange(walk.k) != c))
-        own = _own_share(walk, labels, members[c], c)[:, others]
-        far = (medians[c, others] - own) / way[others]
-        shares[place] = (far > _FROM).any(axis=1).mean() if own.size else 0
+        far = (medians[c, others] - own_share(c)[:, others]) / way[others]
+        shares[place] = (far > _FROM).any(axis=1).mean() if members[c].size else 0
     return shares
-
-
-def _own_share(walk: Walk, labels: Labels, members: Array, c: int) -> Array:  # (few, k)
-    """For each of these samples of c and each cluster, p(c) / (p(c) + p(cluster))."""
-    p = walk.ends(labels, members)
-    own = np.maximum(p[:, c], np.finfo(p.dtype).tiny)[:, None]
-    return np.asarray(own / (own + p))
 
 
 def borders_between(walk: Walk, labels: Labels) -> Array:  # (n,) -> (k, k)
