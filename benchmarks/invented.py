@@ -1,4 +1,4 @@
-"""Shapes that the defaults were not made on: with the number of clusters known, and not known.
+"""Invented shapes: with the number of clusters known, and not known.
 
     python -m benchmarks.invented run                   every row that is missing
     python -m benchmarks.invented run --tools KLSNMF    of one tool only

@@ -1,8 +1,8 @@
 """Shapes that were invented for ``benchmarks.invented``: each is drawn from a name and a seed.
 
 In most of them a reader of the picture would say at once which samples are together. Some are
-harder: clusters that touch, a background of scattered samples, bridges. The constants of the
-defaults were not made on them. Every seed turns a shape, and draws other sizes and widths.
+harder: clusters that touch, a background of scattered samples, bridges. Every seed turns a shape,
+and draws other sizes and widths.
 """
 
 from __future__ import annotations

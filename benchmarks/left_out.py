@@ -27,8 +27,8 @@ from klsnmf.solve.levels import (
     MOST_AT_FIRST,
     clusters_along,
     count_on,
-    explained_by,
     persistence_of,
+    told_by,
     worth_a_look,
 )
 
@@ -39,8 +39,8 @@ from .rows import read_file
 ROWS = Path("docs/results/left_out.csv")
 PAGE = Path("docs/results/left_out.md")
 COLUMNS = [
-    *("set", "group", "n", "q", "dimension", "k", "found", "value", "persistence", "explained"),
-    *("evenness", "ari"),
+    *("set", "group", "n", "graph", "q", "dimension", "k", "found", "value", "persistence"),
+    *("explained", "modularity", "evenness", "ari"),
 ]
 
 #: Sets of texts and of sequences, and of images; those that are neither are "other".
@@ -51,9 +51,12 @@ IMAGES = {
 }
 
 #: The constants that are tried: the powers of clarity and of the number of clusters, the share of
-#: the best score, and what few samples add to what is explained by chance.
-CONSTANTS = list(product((1, 2, 3), (0.25, 0.5, 0.75, 1), (0.6, 0.7, 0.8, 0.9), (0.7, 0.86, 1)))
-OURS = (2, 0.5, rule.NEAR, rule.OF_FEW)
+#: the best score, what few samples add to what is explained by chance, and the most that the power
+#: of modularity can be.
+CONSTANTS = list(
+    product((2, 3, 4), (0, 0.25, 0.5, 0.75), (0.6, 0.7, 0.8, 0.9), (0.7, 0.86, 1), (0, 1, 2))
+)
+OURS = (3, 0.25, rule.NEAR, rule.OF_FEW, rule.MOST_POWER)
 
 
 def run(folder: Path) -> None:
@@ -80,7 +83,7 @@ def looked_at(X: Any, answers: list[Any]) -> list[list[Any]]:
     dimension = graphs.numbers.dimension or rule.PLANE
     rows = []
     for one in count_on(graphs, check_random_state(0)).seen:
-        slow, told = one.slow, [one.neighbors, f"{dimension:.2f}"]
+        slow, told = one.slow, [one.graph.weights, one.neighbors, f"{dimension:.2f}"]
         time = persistence_of(slow.values, slow.n)
         some = np.random.RandomState(0).permutation(slow.n)
         beyond = (k for k in worth_a_look(time) if k > MOST_AT_FIRST)
@@ -90,7 +93,7 @@ def looked_at(X: Any, answers: list[Any]) -> list[list[Any]]:
             seen = (
                 slow.values[k],
                 time[k - 1],
-                explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares)),
+                *told_by(labels, slow, k),
                 rule.evenness_of(sizes),
                 max(scores(y, labels)[0] for y in answers),
             )
@@ -104,17 +107,21 @@ def agreement(
 ) -> float:
     """The adjusted Rand index at the number that a rule with these constants takes.
 
-    That is the finest number whose score comes near the best, or the smallest. If there are two
-    graphs, a score is the mean of both, unless the second has no room for the neighbours.
+    That is the finest number whose score comes near the best, or the smallest. If there are several
+    graphs, a score is the mean over those that have room for their neighbours.
     """
-    n, graphs = int(rows[0]["n"]), [int(q) for q in dict.fromkeys(row["q"] for row in rows)]
-    found = [scored([row for row in rows if int(row["q"]) == q], constants) for q in graphs]
+    n, graphs = int(rows[0]["n"]), list(dict.fromkeys((row["graph"], row["q"]) for row in rows))
+    found = [
+        scored([row for row in rows if (row["graph"], row["q"]) == graph], constants)
+        for graph in graphs
+    ]
+    neighbors = [int(q) for _, q in graphs]
     score, best = {}, {}
     for k in sorted(set().union(*found)):
         each = [
             of.get(k, (0.0, 0.0))
-            for q, of in zip(graphs, found, strict=True)
-            if q <= max(graphs[0], n // (2 * k))
+            for q, of in zip(neighbors, found, strict=True)
+            if q <= max(neighbors[0], n // k)
         ]
         score[k], best[k] = np.mean([value for value, _ in each]), max(each)[1]
     most = max(score.values(), default=0.0)
@@ -128,9 +135,9 @@ def scored(
     rows: list[dict[str, str]], constants: tuple[float, ...]
 ) -> dict[int, tuple[float, float]]:
     """For each number of clusters that a graph shows, its score and its adjusted Rand index."""
-    clarity_power, number_power, _, few = constants
-    names = ("k", "found", "value", "persistence", "explained", "evenness", "ari")
-    k, found, value, time, explained, evenness, ari = (
+    clarity_power, number_power, _, few, most_power = constants
+    names = ("k", "found", "value", "persistence", "explained", "modularity", "evenness", "ari")
+    k, found, value, time, explained, modularity, evenness, ari = (
         np.array([float(row[name]) for row in rows]) for name in names
     )
     # The first two are not looked at, nor are all beyond the first candidates.
@@ -139,6 +146,7 @@ def scored(
     chance = rule.by_chance(values, k, int(n), int(q), dimension, few)
     clear = rule.clarity(explained, chance)
     score = np.sqrt(time / (1 + time)) * clear**clarity_power * (k - 1) ** number_power * evenness
+    score *= (2 * modularity) ** np.clip(dimension - rule.PLANE, 0, most_power)
     real = (k <= MOST_AT_FIRST) | (clear > 0.5)
     each: dict[int, tuple[float, float]] = {}
     for number, one in zip(found, zip(np.where(real, score, 0.0), ari, strict=True), strict=True):

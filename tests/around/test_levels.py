@@ -56,7 +56,8 @@ def test_tables_are_made_from_rows_alone():
 
 
 def test_a_rule_takes_the_finest_number_near_the_best_or_the_smallest():
-    seen = {"n": "1000", "q": "10", "dimension": "2", "value": "0.5", "evenness": "1"}
+    seen = {"n": "1000", "graph": "distance", "q": "10", "dimension": "2", "value": "0.5"}
+    seen |= {"evenness": "1", "modularity": "0.5"}
 
     def row_of_number(k, explained):
         own = {"k": k, "found": k, "persistence": 1, "explained": explained, "ari": k / 10}

@@ -13,6 +13,7 @@ from klsnmf.kernels.count import (
     Evidence,
     by_chance,
     chosen_of,
+    clarity,
     evenness_of,
     scores,
 )
@@ -34,13 +35,18 @@ def test_clusters_beside_which_others_are_specks_are_worth_few():
     assert evenness_of(np.array([600, 300, 150, 75, 30])) > 0.5
 
 
-def test_the_score_is_persistence_clarity_evenness_and_number():
-    numbers, evenness = np.array([2, 5]), np.array([1.0, 0.3])
-    explained, chance = np.array([0.9, 1.0]), np.array([0.8, 0.7])
-    found = scores(np.array([4.0, 0.25]), explained, chance, evenness, numbers)
-    kept = np.array([4 / 5, 0.25 / 1.25])
-    np.testing.assert_allclose(found, np.sqrt(kept * [1, 4]) * [0.5**2, 0.3])
-    assert (scores(np.ones(2), np.full(2, 0.6), np.full(2, 0.7), evenness, numbers) == 0).all()
+def test_the_score_is_made_of_what_is_seen():
+    numbers, time = np.array([2, 5]), np.array([4.0, 0.25])
+    clear, evenness, modularity = np.array([[0.5, 1.0], [1.0, 0.3], [0.4, 0.7]])
+    told = np.sqrt([4 / 5, 0.25 / 1.25]) * np.array([1, 4]) ** 0.25 * clear**3 * evenness
+    for dimension, power in ((1.5, 0), (2, 0), (3, 1), (4, 2), (30, 2)):
+        found = scores(numbers, time, clear, evenness, modularity, dimension)
+        np.testing.assert_allclose(found, told * (2 * modularity) ** power)
+
+
+def test_cuts_that_explain_no_more_than_chance_are_not_clear():
+    explained, chance = np.array([0.9, 0.6, 1.0]), np.array([0.8, 0.7, 0.7])
+    np.testing.assert_allclose(clarity(explained, chance), [0.5, 0.0, 1.0])
 
 
 def test_the_finest_number_near_the_best_is_taken():
@@ -128,5 +134,7 @@ def test_pieces_that_are_never_left_do_not_outweigh_what_is_inside_of_them(seed)
     """A longer time is better, but a hundred times as long no more than half as good again."""
     rng = np.random.default_rng(seed)
     time, ones = rng.uniform(1, 5), np.ones(1)
-    short, long = (scores(t * ones, ones, 0.5 * ones, ones, 3 * ones) for t in (time, 100 * time))
+    short, long = (
+        scores(3 * ones, t * ones, 0.5 * ones, ones, ones, 2.0) for t in (time, 100 * time)
+    )
     assert short < long < 1.5 * short

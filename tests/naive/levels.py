@@ -35,3 +35,21 @@ def explained(K, labels):
             between += share * mean**2 / total_j
         total += 1
     return between / total
+
+
+def modularity(K, labels):
+    """The chance that a walk is in its cluster a step later, beyond that of any two samples.
+
+    The walk is seen in as many directions as there are clusters.
+    """
+    degrees = K.sum(axis=1)
+    weights = degrees / degrees.sum()
+    k = labels.max() + 1
+    values, U = np.linalg.eigh(steps(K))
+    seen = (U[:, -k:] * values[-k:]) @ U[:, -k:].T
+    both = np.sqrt(np.outer(weights, weights)) * seen
+    found = 0.0
+    for c in range(k):
+        inside = labels == c
+        found += both[np.ix_(inside, inside)].sum() - weights[inside].sum() ** 2
+    return found

@@ -118,7 +118,7 @@ def test_a_number_of_clusters_that_does_not_stand_out_is_said_once():
     for evidence, doubts in (
         (_evidence([0.1, 2.0, 0.2]), False),
         (_evidence([1.8, 2.0, 0.2]), True),
-        (_evidence([0.05, 0.5, 0.1]), True),
+        (_evidence([0.05, 0.3, 0.1]), True),
     ):
         estimator.n_clusters_evidence_ = evidence
         said = findings(run_of(estimator, X, command=""))

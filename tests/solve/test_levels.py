@@ -24,10 +24,10 @@ from klsnmf.solve.levels import (
     Directions,
     count,
     count_on,
-    explained_by,
     numbered,
     slow_directions,
     together,
+    told_by,
 )
 
 from ..naive import levels as naive
@@ -200,8 +200,9 @@ def test_what_slow_directions_say_as_it_is_written(seed):
     K = np.exp(-(d2 + d2.T) / 4)
     slow = slow_directions(DenseGram(K), 8, np.random.RandomState(0))
     labels = rng.permutation(np.arange(45) % 4)
-    found = explained_by(labels, slow.U[:, :4], np.sqrt(slow.shares))
-    assert found == pytest.approx(naive.explained(K, labels), abs=1e-8)
+    explained, modularity = told_by(labels, slow, 4)
+    assert explained == pytest.approx(naive.explained(K, labels), abs=1e-8)
+    assert modularity == pytest.approx(max(naive.modularity(K, labels), 0), abs=1e-8)
     evidence = count(DenseGram(K), 10, np.random.RandomState(0)).evidence
     values = np.linalg.eigvalsh(naive.steps(K))[::-1]
     for k, persistence in zip(evidence.candidates, evidence.persistence, strict=True):
@@ -225,46 +226,77 @@ def test_labels_are_numbered_as_they_appear():
     np.testing.assert_array_equal(numbered(np.array([4, 4, 1, 7, 1])), [0, 0, 1, 2, 1])
 
 
-def counted(scores, q, *, separate=False, n=400):
+def counted(scores, q, *, n=400):
     """What a graph of q neighbours says, if the numbers from 2 up have these scores."""
     numbers, score = np.arange(2, 2 + len(scores)), np.array(scores, float)
-    values = np.r_[1.0, np.full(len(scores) + 1, 1.0 if separate else 0.9)]
+    values = np.r_[1.0, np.full(len(scores) + 1, 0.9)]
     parts = q * np.ones(len(scores)), 0.9 * np.ones(len(scores)), 0.5 * np.ones(len(scores))
     evidence = Evidence(numbers, *parts, score, values, chosen_of(numbers, score))
     graph = SimpleNamespace(q=q)
     return Counted(evidence, Directions(values, np.zeros((n, 2)), np.ones(n)), None, graph)
 
 
-def test_two_graphs_are_as_good_as_their_mean():
-    both = together(counted([1.0, 0.9, 0.2], 10), counted([0.2, 0.8, 0.4], 25))
+def test_graphs_are_as_good_as_their_mean():
+    both = together([counted([1.0, 0.9, 0.2], 10), counted([0.2, 0.8, 0.4], 25)])
     np.testing.assert_allclose(both.evidence.score, [0.6, 0.85, 0.3])
     assert both.evidence.chosen == 3
     assert both.neighbors == 10  # which is clearer there
     np.testing.assert_array_equal(both.evidence.persistence, [10, 10, 25])
-    few = together(counted([1.0, 0.9, 0.6], 10, n=150), counted([1.0, 0.1, 0.0], 25, n=150))
-    np.testing.assert_allclose(few.evidence.score, [1.0, 0.5, 0.6])  # 25 > 150 // (2 * 4)
+    assert [one.neighbors for one in both.seen] == [10, 25]
+    three = together([both.seen[0], both.seen[1], counted([0.0, 0.1, 0.0], 5)])
+    np.testing.assert_allclose(three.evidence.score, [0.4, 0.6, 0.2])
+
+
+def test_a_graph_without_room_for_its_neighbours_does_not_count():
+    few = together([counted([1.0, 0.9, 0.6], 10, n=75), counted([1.0, 0.1, 0.0], 25, n=75)])
+    np.testing.assert_allclose(few.evidence.score, [1.0, 0.5, 0.6])  # 25 > 75 // 4
+
+
+def test_a_graph_alone_is_left_as_it_is():
+    one = counted([1.0, 0.9, 0.2], 10)
+    assert together([one]).evidence is one.evidence
+    assert together([one]).seen == (one,)
 
 
 @pytest.mark.parametrize(
-    ("usual", "wide", "separate", "seen"),
+    ("numbers", "lonely", "seen"),
     [
-        ([0.0, 0.0], [9.0, 9.0], False, [10]),  # no clusters
-        ([1.0, 0.1], [9.0, 9.0], True, [10]),  # pieces, and clear
-        ([1.0, 0.1], [0.9, 0.0], False, [10, 25]),
-        ([1.0, 0.6], [0.9, 0.0], True, [10, 25]),
-        ([1.0, 0.1], [0.1, 0.0], False, [10, 5]),
-        ([1.0, 0.6], [0.1, 0.0], True, [10]),
+        (Numbers(10, fewer=(5, 7), more=(25,)), 0.0, ["10", "5", "25", "25 density"]),
+        (Numbers(10, fewer=(5, 7)), 0.0, ["10", "5"]),
+        (Numbers(10, more=(25,)), 0.0, ["10"]),
+        (Numbers(10, more=(25,)), 0.01, ["10"]),
+        (Numbers(10, more=(25,)), 0.1, ["10 rank"]),
     ],
 )
-def test_graphs_that_count(monkeypatch, usual, wide, separate, seen):
-    said = {10: usual, 25: wide, 5: [0.5, 0.5]}
-    monkeypatch.setattr(
-        levels_module, "count", lambda K, q, *rest: counted(said[q], q, separate=separate)
-    )
-    monkeypatch.setattr(NeighborGraphs, "graph", lambda self, q: SimpleNamespace(q=q, K=None))
-    graphs = NeighborGraphs(Numbers(10, fewer=(5, 7), more=(25,)), None, None, 2)
-    found = count_on(graphs, np.random.RandomState(0))
-    assert [one.neighbors for one in found.seen] == seen
+def test_graphs_that_count(monkeypatch, numbers, lonely, seen):
+    class Graph(SimpleNamespace):
+        def by_density(self):
+            return Graph(q=self.q, K=f"{self.K} density")
+
+        def by_rank(self):
+            return Graph(q=self.q, K=f"{self.K} rank")
+
+    asked = []
+
+    def noted(K, q, *rest):
+        asked.append(K)
+        return counted([1.0, 0.1], q)
+
+    monkeypatch.setattr(levels_module, "count", noted)
+    monkeypatch.setattr(NeighborGraphs, "graph", lambda _, q: Graph(q=q, K=str(q), lonely=lonely))
+    found = count_on(NeighborGraphs(numbers, None, None, 2), np.random.RandomState(0))
+    assert asked == seen
+    assert len(found.seen) == len(seen)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_far_from_all_others_do_not_hide_clusters(seed):
+    """A walk stays at them for so long that its slowest directions tell nothing else."""
+    rng = np.random.default_rng(seed)
+    y, far = np.repeat(np.arange(4), 50), np.arange(200) % 4 == 0
+    X = 300 * np.eye(4, 12)[y] + rng.normal(size=(200, 12))
+    X[far] += 60 * rng.normal(size=(50, 12))
+    assert n_clusters_evidence(X, random_state=seed).chosen == 4
 
 
 @pytest.mark.filterwarnings("ignore:.*clusters")

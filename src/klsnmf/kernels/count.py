@@ -18,12 +18,18 @@ is explained beyond that.
 say next to nothing. Evenness is (e - 1) / (k - 1), with e the effective number of clusters, exp of
 the entropy of their sizes: 1 if they are equal, and nearly 0 for specks.
 
-The score of k is √(p / (1 + p) · (k - 1)) · clarity² · evenness, p the persistence. In a single
-piece persistence falls like 1 / k, and that must not count for few clusters: so (k - 1). And a walk
-that is kept for ever sees clusters no better than one that is kept for long: so p / (1 + p), or the
-separate pieces of a graph would outweigh whatever is inside of them. Data may have clusters of
-clusters, and often the coarse ones are the clearer ones. So the finest number is taken whose score
-comes near the best.
+*Modularity*. The chance that a walk is in the same cluster one step later, as far as the k slow
+directions tell, beyond the chance that two samples are: at most 1 - 1 / k. In many dimensions
+samples differ in so many ways that a few clear parts can be cut off from most data, and say little.
+In the plane two pieces can be all there is. So the power m of the modularity is 0 up to two
+dimensions, and 2 from four dimensions on.
+
+The score of k is √(p / (1 + p)) · (k - 1)^¼ · clarity³ · evenness · (2 · modularity)^m, p the
+persistence: 1 for two equal pieces, whatever m is. In a single piece persistence falls like 1 / k,
+and that must not count for few clusters: so (k - 1). And a walk that is kept for ever sees clusters
+no better than one that is kept for long: so p / (1 + p), or the separate pieces of a graph would
+outweigh whatever is inside of them. Data may have clusters of clusters, and often the coarse ones
+are the clearer ones. So the finest number is taken whose score comes near the best.
 """
 
 from __future__ import annotations
@@ -50,19 +56,22 @@ _ALL = 0.97
 #: The dimension that is taken where none is known: in more, less is explained by chance.
 PLANE = 2.0
 
-#: The finest number is taken whose score is at least this share of the best; 0.65 to 0.8 do alike.
+#: The finest number is taken whose score is at least this share of the best; 0.6 to 0.7 do alike.
 NEAR = 0.7
 
+#: The power of modularity is how many more dimensions than two there are, but at most this.
+MOST_POWER = 2.0
+
 #: Below this no number stands out: all samples are one cluster. Of 120 draws of samples without
-#: clusters, normal and uniform in 2, 10 and 50 dimensions, all stay below half of it.
-LEAST = 0.03
+#: clusters, normal and uniform in 2, 10 and 50 dimensions, all stay below two thirds of it.
+LEAST = 0.02
 
 #: An answer is clear if its score is at least this, where all of the time counts, √p in the place
 #: of √(p / (1 + p)), and no other number has more than this share of its score. That all samples
-#: are one piece is clear where no number has a twentieth of the least score.
-CLEAR = 0.8
+#: are one piece is clear where no number has a fifth of the least score.
+CLEAR = 0.6
 RIVAL = 0.5
-_NOTHING = LEAST / 20
+_NOTHING = LEAST / 5
 
 #: Of two numbers of clusters within this ratio only the better is a level.
 _SAME_LEVEL = 1.25
@@ -88,8 +97,9 @@ class Evidence:
     by_chance : ndarray of shape (n_candidates,)
         What cuts of a single piece would explain of them.
     score : ndarray of shape (n_candidates,)
-        √(p / (1 + p) · (k - 1)) · clarity² · evenness, p the persistence, clarity = (explained -
-        by_chance) / (1 - by_chance), evenness that of the sizes of the clusters.
+        √(p / (1 + p)) · (k - 1)^¼ · clarity³ · evenness · (2 · modularity)^m, p the persistence,
+        clarity = (explained - by_chance) / (1 - by_chance), evenness that of the sizes of the
+        clusters, and m from 0 in two dimensions to 2 in four and more.
     eigenvalues : ndarray
         The largest of S = Deg^-½ K Deg^-½, in descending order.
     chosen : int
@@ -163,11 +173,16 @@ def chosen_of(candidates: Array, score: Array) -> int:
 
 
 def scores(
-    persistence: Array, explained: Array, chance: Array, evenness: Array, numbers: Array
+    numbers: Array,
+    persistence: Array,
+    clarity: Array,
+    evenness: Array,
+    modularity: Array,
+    dimension: float,
 ) -> Array:  # (candidates,) each
-    kept = persistence / (1 + persistence)
-    seen = np.sqrt(kept * (numbers - 1.0)) * clarity(explained, chance) ** 2
-    return np.asarray(seen * evenness)
+    kept = np.sqrt(persistence / (1 + persistence))
+    seen = kept * (numbers - 1.0) ** 0.25 * clarity**3 * evenness
+    return np.asarray(seen * (2 * modularity) ** np.clip(dimension - PLANE, 0, MOST_POWER))
 
 
 def evenness_of(sizes: Array) -> float:  # (k,)

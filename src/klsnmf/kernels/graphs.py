@@ -15,7 +15,7 @@ from ..core.types import Labels, Matrix
 from ..core.work import stage
 from ..grams.base import Gram
 from ..grams.lifted import lifted_gram
-from ..grams.sparse import SparseGram, weigh_links
+from ..grams.sparse import Links, SparseGram, pattern, weigh_links
 from ..grams.walk import Walk, walk_on
 from .copies import Copies
 from .functions import density
@@ -49,6 +49,9 @@ _ASKED = 256
 
 #: Squared distances below this share of their mean count as zero.
 _SAME = 1e-12
+
+#: A sample is lonely if all its links together weigh less than this share of its own weight.
+_NEXT_TO_NOTHING = 0.01
 
 #: Beyond this many samples one graph must do: each takes as long as all the rest of a fit.
 _MOST_COMPARED = 20_000
@@ -140,6 +143,7 @@ class NeighborGraph:
     kernel: LinkedKernel | CopiedKernel
     X: Matrix
     copies: Copies | None = None
+    weights: str = "distance"  # what links are weighed by: distance, density, or only rank
 
     @property
     def usual(self) -> float | None:
@@ -157,7 +161,19 @@ class NeighborGraph:
         usual = float(np.median(r))
         here = density(r, usual).astype(self.K.dtype)
         K = SparseGram(times_sides(here, self.K.entries(), here))
-        return replace(self, K=K, kernel=self.kernel.by_density(usual))
+        return replace(self, K=K, kernel=self.kernel.by_density(usual), weights="density")
+
+    @property
+    def lonely(self) -> float:
+        """The share of samples at which a walk stays, because their links weigh next to nothing."""
+        own = self.K.diagonal
+        links = self.K.dot(np.ones((len(own), 1), self.K.dtype))[:, 0] - own
+        return float((links < _NEXT_TO_NOTHING * own).mean())
+
+    def by_rank(self) -> NeighborGraph:
+        """Links by the neighbours that two samples share, however far apart the two are."""
+        linked = pattern(self.K.entries())
+        return replace(self, K=SparseGram(Links(linked).weighed(linked)), weights="rank")
 
     @cached_property
     def piece(self) -> Labels:  # (n,)

@@ -12,9 +12,9 @@ from ..core.arrays import to_host
 from ..core.types import Array, Labels, Matrix
 from ..grams.base import Gram
 from ..kernels.build import KernelSettings
-from ..kernels.count import PLANE, by_chance, evenness_of, scores
+from ..kernels.count import PLANE, by_chance, clarity, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
-from .levels import MOST_AT_FIRST, explained_by, numbered, persistence_of, slow_directions
+from .levels import MOST_AT_FIRST, numbered, persistence_of, slow_directions, told_by
 
 
 def walk_score(X: Any, labels: Any) -> float:
@@ -81,14 +81,15 @@ def score_of(labels: Labels, K: Gram, q: int, dimension: float = PLANE) -> float
         return 0.0
     # The same directions for every number of clusters, so that scores can be compared.
     slow = slow_directions(K, min(max(k, MOST_AT_FIRST) + 1, n), np.random.RandomState(0))
-    explained = explained_by(labels, slow.U[:, :k], np.sqrt(slow.shares))
+    explained, modularity = told_by(labels, slow, k)
     numbers = np.array([k])
     chance = by_chance(slow.values, numbers, n, q, dimension)
     if explained <= chance[0]:
         return float(explained - chance[0])
     time = persistence_of(slow.values, n)[numbers - 1]
+    clear = clarity(np.array([explained]), chance)
     evenness = np.array([evenness_of(np.bincount(labels))])
-    return float(scores(time, np.array([explained]), chance, evenness, numbers)[0])
+    return float(scores(numbers, time, clear, evenness, np.array([modularity]), dimension)[0])
 
 
 def _without_gaps(X: Matrix) -> Matrix:
