@@ -77,5 +77,5 @@ def _samples(adata: Any, used: str) -> Any:  # (n, p)
         raise ValueError(f"use_rep={used!r} is not in obsm. Use one of {known}.")
     found = adata.X if used == "X" else adata.obsm[used]
     if found is None:
-        raise ValueError('This AnnData has no X. Name an embedding with use_rep, as "X_pca".')
+        raise ValueError('This AnnData has no X. Name an embedding: use_rep="X_pca".')
     return sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)

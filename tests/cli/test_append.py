@@ -104,7 +104,7 @@ def test_samples_of_a_new_kind_are_told():
 def test_what_the_model_has_decided(files, option):
     _, err = run("cluster", "--append", "old-clusters", "new.csv", *option, code=2)
     assert option[0] in err
-    assert "the model has decided" in " ".join(err.split())
+    assert "the settings of the model are used" in " ".join(err.split())
 
 
 def test_models_that_cannot_go_on(files):

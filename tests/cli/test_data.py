@@ -210,7 +210,7 @@ def test_usage(arguments, home):
 
 
 def test_an_unknown_set_is_told_what_there_is(home):
-    assert "There are digits, semeion" in run("data", "info", "mnist", code=2)[1]
+    assert "Choose one of digits, semeion" in run("data", "info", "mnist", code=2)[1]
     assert "Did you mean 'semeion'?" in run("data", "info", "semion", code=2)[1]
 
 

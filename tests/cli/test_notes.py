@@ -158,7 +158,7 @@ def test_the_columns_used_are_told(samples):
     write_csv("mine.csv", X, sample_id=range(100, 100 + N))
     shown, error = run("cluster", "mine.csv", "-k", K, "--prepare", "none")
     assert "Clustered by 7 columns: 'sample_id', 'f0', 'f1'" in shown
-    assert "'sample_id' looks like names of samples, and counted as measured: say" in error
+    assert "'sample_id' looks like names of samples, but is used as a measurement. If that" in error
     assert "--id-column sample_id" in error
     assert summary()["columns"] == ["sample_id", *(f"f{j}" for j in range(P))]
     shown, error = run("cluster", "mine.csv", "-k", K, "--id-column", "sample_id", "--force")

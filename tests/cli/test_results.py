@@ -313,7 +313,7 @@ main()
     command += ["--checkpoint", "fit.npz"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 143, done.stderr
-    assert "the same fit goes on from there" in done.stderr
+    assert "Run the same fit again to continue from there" in done.stderr
     assert sorted(os.listdir()) == ["fit.npz", "mine.npy"]
     run("cluster", "mine.npy", "-k", 3, "--checkpoint", "fit.npz")
     assert sorted(os.listdir()) == ["mine-clusters", "mine.npy"]

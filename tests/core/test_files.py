@@ -93,8 +93,8 @@ HOSTILE_ARRAYS = {
     "nested brackets": (lying_npy(()).replace(b"()", b"(" * 900 + b")" * 900), "damaged|header"),
     "a short header": (lying_npy((8,))[:30], "damaged header"),
     "another version": (b"\x93NUMPY\x09\x00" + b"\0" * 80, "version"),
-    "text": (b"hello, this is no array", "no .npy array"),
-    "nothing": (b"", "no .npy array"),
+    "text": (b"hello, this is no array", "not a .npy array"),
+    "nothing": (b"", "not a .npy array"),
 }
 
 
@@ -151,7 +151,7 @@ HOSTILE_ARCHIVES = {
     "a root": (zipped([("/a.npy", npy(np.ones(3)))]), "leads out"),
     "a drive": (zipped([("C:a.npy", npy(np.ones(3)))]), "leads out"),
     "backslashes": (zipped([("..\\a.npy", npy(np.ones(3)))]), "leads out"),
-    "no arrays": (zipped([("a.pkl", b"cos\nsystem\n")]), "no .npy array"),
+    "no arrays": (zipped([("a.pkl", b"cos\nsystem\n")]), "not a .npy array"),
     "another compression": (zipped([("a.npy", b"")], zipfile.ZIP_LZMA), "unusual"),
     "encryption": (encrypted(), "not a valid zip"),
     "no archive": (b"PK but not really", "not a valid zip"),

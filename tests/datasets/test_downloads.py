@@ -129,7 +129,7 @@ def test_no_network(home, monkeypatch):
 
 def test_only_the_web(home, monkeypatch):
     shrink(monkeypatch, "semeion", (home / "secret").as_uri())
-    with pytest.raises(DatasetNotFoundError, match="no address of the web"):
+    with pytest.raises(DatasetNotFoundError, match="not a web address"):
         load("semeion")
 
 

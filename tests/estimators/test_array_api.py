@@ -265,7 +265,7 @@ def test_mixed_devices_end_in_one_sentence():
 @pytest.mark.parametrize(
     ("X", "match"),
     [
-        (np.full((5, 2), np.nan), "X contains NaN, and KLSNMF knows no missing values"),
+        (np.full((5, 2), np.nan), "X contains NaN, and KLSNMF does not accept missing values"),
         (np.full((5, 2), np.inf), "X contains infinity"),
         (np.ones(5), "Expected 2D array"),
         (np.ones((0, 2)), "0 sample"),

@@ -160,7 +160,9 @@ def test_a_column_without_any_known_entry(method):
     X, _ = blobs(20, 3, 6, 0)
     X[:, 2] = np.nan
     if method is not WNMF:
-        refused(method(3, **QUICK), f"{method.__name__} knows no missing values.*use WNMF", X)
+        refused(
+            method(3, **QUICK), f"{method.__name__} does not accept missing values.*use WNMF", X
+        )
         return
     with pytest.warns(UserWarning, match="1 of the features in X have no known entry"):
         model = WNMF(3, **QUICK).fit(X)

@@ -92,10 +92,10 @@ def test_where_all_clusters_are_small_none_is_remarkable():
 
 def test_the_runner_up_is_told():
     note = InDoubt(Doubts(one=(ONE,)), 4, RunnerUp("free", 25, 31))
-    told = "The runner-up, clusters of free sizes in a graph of 25 neighbours, puts 31 samples into"
+    told = "Another answer that was considered, with 25 neighbours and free sizes, puts 31 samples"
     for words in (str(note), note.in_command):
         assert told in words
-    assert "runner-up" not in str(InDoubt(Doubts(one=(ONE,)), 4))
+    assert "Another answer" not in str(InDoubt(Doubts(one=(ONE,)), 4))
 
 
 def test_a_fit_in_doubt_knows_its_runner_up():

@@ -228,7 +228,7 @@ def test_what_is_not_a_table_of_numbers_is_refused(method, X, message):
 @pytest.mark.parametrize("method", [WNMF, ONMF, GNMF])
 def test_signed_data_into_a_nonnegative_method(method, form):
     X, _ = blobs(20, 3, 6, 0)
-    message = rf"Negative values in data passed to {method.__name__}: .* is -0\.25; use SemiNMF"
+    message = rf"Negative values in data passed to {method.__name__}: .* is -0\.25. Use SemiNMF"
     X[3, 2] = -0.25
     with pytest.raises(ValueError, match=message):
         method(2).fit(form(X))
@@ -292,7 +292,7 @@ def test_weights_too_small_to_compute_with_are_none():
     ("graph", "message"),
     [
         (np.ones((19, 19)), r"graph_neighbors has shape \(19, 19\).*\(20, 20\)"),
-        (np.triu(np.ones((20, 20))), r"graph_neighbors must be symmetric; \(A \+ A\.T\) / 2 is"),
+        (np.triu(np.ones((20, 20))), r"graph_neighbors must be symmetric. Give \(A \+ A\.T\) / 2"),
         (-np.ones((20, 20)), r"graph_neighbors has negative weights"),
         (np.full((20, 20), np.nan), r"Input graph_neighbors contains NaN"),
         (np.full((20, 20), 1e308), r"graph_neighbors has entries up to 1e\+308; divide it"),

@@ -215,7 +215,7 @@ def test_penalties_that_are_none(params):
 
 
 def test_multiplicative_rules_know_no_penalty():
-    with pytest.raises(ValueError, match="know no penalties"):
+    with pytest.raises(ValueError, match="have no penalties"):
         WNMF(3, alpha_W=0.1, solver="multiplicative").fit(planted())
 
 

@@ -73,7 +73,7 @@ def test_the_best_alone_are_a_sparse_part_of_all(method):
 def test_no_clusters_at_all_are_refused(top):
     X, _ = blobs(40, 3, 6, 0)
     model = KLSNMF(3, **QUICK).fit(X)
-    with pytest.raises(ValueError, match=f"top={top} must be a number of clusters from 1 up"):
+    with pytest.raises(ValueError, match=f"top={top} must be 1 or more"):
         model.predict_proba(X, top=top)
     with pytest.raises(TypeError):
         model.predict_proba(X, top=1.5)
@@ -229,7 +229,7 @@ def test_errors_name_the_class_that_the_user_wrote(method):
     with pytest.raises(ValueError, match="Topics is expecting 6 features"):
         Topics(3, **QUICK).fit(X).predict_proba(X[:, :4])
     if method is not WNMF:
-        with pytest.raises(ValueError, match="Topics knows no missing values"):
+        with pytest.raises(ValueError, match="Topics does not accept missing values"):
             Topics(3).fit(gaps)
     with pytest.raises(AttributeError, match="Topics has no predict_proba"):
         Topics(3, **QUICK).fit(sparse.csr_array(X)).predict_proba(X)

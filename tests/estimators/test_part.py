@@ -162,7 +162,7 @@ def test_a_file_that_changes_while_it_is_read(monkeypatch, file, how):
 
 def test_files_of_no_use(tmp_path):
     model = KLSNMF(3, fit_on=100)
-    with pytest.raises(FileNotFoundError, match="is no file"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         model.fit(tmp_path / "none.npy")
     np.save(tmp_path / "flat.npy", np.arange(1000.0))
     with pytest.raises(ValueError, match="one row for each sample"):

@@ -367,7 +367,7 @@ def with_entry(value):
 
 
 NOT_NUMBERS = {
-    "NaN": (with_entry(np.nan), r"Input X contains NaN.*knows no missing values"),
+    "NaN": (with_entry(np.nan), r"Input X contains NaN.*does not accept missing values"),
     "inf": (with_entry(np.inf), r"Input X contains infinity or a value too large"),
     "-inf": (with_entry(-np.inf), r"Input X contains infinity or a value too large"),
     "sparse NaN": (sparse.csr_array(with_entry(np.nan)), r"Input X contains NaN"),
@@ -424,7 +424,7 @@ def broken(what):
         return K[:, :12], r"must be square, of shape \(n_samples, n_samples\).*\(20, 12\)"
     if what == "not symmetric":
         K[2, 5] += 0.1
-        return K, r"must be symmetric; \(X \+ X\.T\) / 2 is"
+        return K, r"must be symmetric. Give \(X \+ X\.T\) / 2"
     if what == "NaN":
         K[2, 5] = K[5, 2] = np.nan
         return K, r"Input X contains NaN"
@@ -983,7 +983,7 @@ WRONG_ARGUMENTS = {
     ),
     "graph asymmetric": (
         {"graph_weight": 1, "graph_neighbors": np.triu(A)},
-        r"graph_neighbors must be symmetric; \(A \+ A\.T\) / 2 is",
+        r"graph_neighbors must be symmetric. Give \(A \+ A\.T\) / 2",
     ),
     "graph negative": (
         {"graph_weight": 1, "graph_neighbors": -A},
@@ -1284,7 +1284,7 @@ def test_permuted_samples_when_a_column_begins_again(seed_of_start):
 def test_missing_values_are_named_with_what_to_do(method):
     X = np.ones((20, 4))
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"contains NaN, and \w+ knows no missing.*WNMF"):
+    with pytest.raises(ValueError, match=r"contains NaN, and \w+ does not accept missing.*WNMF"):
         METHODS[method](2).fit(X)
 
 

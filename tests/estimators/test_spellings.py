@@ -111,7 +111,7 @@ def test_checkpoints_with_the_old_spelling(now, earlier, tmp_path, monkeypatch, 
         interrupted(file, **OLD)
     assert kept(file) == ("unweighed" if earlier else "unweighted")
     model, _ = told(lambda: KLSNMF(3, **QUICK, **now, checkpoint=file, verbose=1).fit(X))
-    assert "going on from" in capsys.readouterr().out
+    assert "continuing from" in capsys.readouterr().out
     np.testing.assert_array_equal(model.labels_, KLSNMF(3, **QUICK, **NEW).fit(X).labels_)
 
 

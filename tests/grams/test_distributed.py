@@ -515,11 +515,11 @@ class TestBadInput:
             samples.neighbor_indices(3)
 
     def test_files_that_are_no_samples(self, client, tmp_path):
-        self.refuses(FileNotFoundError, "is no file", tmp_path / "no.npy", engine=client)
+        self.refuses(FileNotFoundError, "does not exist", tmp_path / "no.npy", engine=client)
         np.save(tmp_path / "objects.npy", np.array([[{}]], dtype=object))
         self.refuses(ValueError, "holds objects", tmp_path / "objects.npy", engine=client)
         (tmp_path / "text.npy").write_text("1,2,3")
-        self.refuses(ValueError, "no .npy array", tmp_path / "text.npy", engine=client)
+        self.refuses(ValueError, "not a .npy array", tmp_path / "text.npy", engine=client)
         self.refuses(ValueError, "not a regular file", tmp_path, engine=client)
 
     def test_dask_arrays_that_are_no_samples(self, client, X):

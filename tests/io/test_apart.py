@@ -83,7 +83,7 @@ def fail(path: Path) -> None:
 def test_what_does_not_come_to_an_end_is_refused(path, function, monkeypatch):
     monkeypatch.setattr(process, "SECONDS", 2)
     monkeypatch.setattr(process, "_PATIENCE", 1 if function is wait else 1000)
-    with pytest.raises(UnsafeFileError, match=r"a file is damaged: .* did not come to an end"):
+    with pytest.raises(UnsafeFileError, match=r"a file is damaged: .* did not finish"):
         apart(function, path)
 
 

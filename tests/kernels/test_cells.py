@@ -176,7 +176,7 @@ def test_how_many_are_found_is_told(capsys):
     X = groups(0).astype(np.float32)
     model = KLSNMF(6, neighbor_search="approximate", random_state=0, verbose=1).fit(X)
     told = capsys.readouterr().out
-    assert "neighbours found approximately" in told
+    assert "neighbours are searched approximately" in told
     assert "cells of samples searched around each, which hold 9" in told
     exact = KLSNMF(6, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, exact.labels_)

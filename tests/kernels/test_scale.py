@@ -254,7 +254,7 @@ def test_the_search_is_chosen_by_its_work(monkeypatch):
     assert not search((60_000, 50))[0]
     assert search((70_000, 50))[0]
     assert search((60_000, 1000))[0]
-    said = "neighbours found approximately, in cells of samples that are near"
+    said = "neighbours are searched approximately, in cells of samples that are near"
     assert search((1_000_000, 50)) == (True, said)
     assert not search((1_000_000, 3))[0]  # trees are fast there
     assert not search((1_000_000, 50), "exact")[0]
@@ -297,7 +297,7 @@ def test_workers_search_exactly_unless_told_otherwise():
         assert choose_search((10**7, 50), search, workers=True) == (
             False,
             True,
-            "neighbours, where needed, found exactly, by the workers",
+            "neighbours are searched exactly, by the workers",
         )
 
 

@@ -623,7 +623,7 @@ def test_ten_thousand_samples_are_all_known(browser, tmp_path):
         rows = table(downloaded(page)[1])
         expected = np.where(run.labels == 11, 3, run.labels)
         assert [int(row["cluster"]) for row in rows] == expected.tolist()
-        # Few enough for any machine; benchmarks/report.py has the milliseconds.
+        # Few enough for any machine; benchmarks/report_page.py has the milliseconds.
         assert page.evaluate("document.querySelectorAll('*').length") < 10_000
 
 

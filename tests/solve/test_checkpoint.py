@@ -243,7 +243,7 @@ def test_an_interrupt_while_the_checkpoint_is_written(file, monkeypatch, owner, 
     model = KLSNMF(K, checkpoint=file, **QUICK)
     with pytest.raises(KeyboardInterrupt) as stopped:
         model.fit(X)
-    assert "the same fit goes on from there" in stopped.value.__notes__[0]
+    assert "Run the same fit again to continue from there" in stopped.value.__notes__[0]
     monkeypatch.setattr(owner, name, usual)
     assert_same(model.fit(X), expected)
     assert not file.exists()
@@ -437,7 +437,7 @@ def test_what_has_no_effect_may_change(change, file, capsys):
     model.set_params(callback=None, **change).fit(X)
     assert_same(model, KLSNMF(K, **QUICK).fit(X))
     if "verbose" in change:
-        assert f"going on from {file}, after " in capsys.readouterr().out
+        assert f"continuing from {file}, after " in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------------- files of strangers

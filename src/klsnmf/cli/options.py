@@ -71,7 +71,7 @@ DATA_SET = _DataSet()
 def no_such(kind: str, name: str, names: Iterable[str]) -> str:
     """The error about a name that does not exist."""
     names = list(names)
-    return f"There is no {kind} {name!r}. {meant(name, names)}There are {', '.join(names)}."
+    return f"There is no {kind} {name!r}. {meant(name, names)}Choose one of {', '.join(names)}."
 
 
 method = click.option(
@@ -136,7 +136,7 @@ def require_alone(ctx: click.Context) -> None:
         name = parameter.name or ""
         if name not in _BESIDE_APPEND and ctx.get_parameter_source(name) is given:
             raise click.UsageError(
-                f"Leave out {parameter.opts[0]}: with --append, the model has decided that."
+                f"Leave out {parameter.opts[0]}: with --append, the settings of the model are used."
             )
 
 

@@ -31,7 +31,7 @@ _LEAVE_OUT = "For a model that leaves out such rows, use klsnmf cluster with --m
 @click.argument("model", type=options.PATH)
 @click.argument("data", type=options.PATH)
 @options.columns(
-    "The columns to use for those of the model, in its order. [default: the same names]"
+    "The columns to use as those of the model, in the same order. [default: the same names]"
 )
 @options.id_column("The column with sample names. [default: as for the model]")
 @options.skip_broken
@@ -124,7 +124,7 @@ def append(
         estimator, about = _load(model)
         if not hasattr(estimator, "partial_fit"):
             raise ModelError(
-                f"{model} was made by {about.get('method')}, which cannot go on with new samples. "
+                f"{model} was made by {about.get('method')}, which cannot take in new samples. "
                 "Use klsnmf predict, or a model of kls-nmf or gls-nmf."
             )
         display.title(f"Reading {source.data}")
@@ -250,7 +250,7 @@ def _far(found: Beside | None, known: Any) -> list[str]:  # (n,)
         f"{far} of {plural(len(known), 'sample')} are farther from the nearest sample of the model "
         "than 99% of the model's samples are from theirs. By chance it would be about "
         f"{max(1, round(0.01 * len(known)))}. They may be of a kind that the model does not know; "
-        "their strength does not tell. Look at those with a novelty of 0.99 or more."
+        "their strength does not show this. Look at those with a novelty of 0.99 or more."
     ]
 
 

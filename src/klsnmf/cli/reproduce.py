@@ -136,7 +136,7 @@ def _tables(names: Sequence[str], quick: bool) -> dict[str, Table]:
     from ..experiments.protocol import GRIDS, QUICK, TABLES
 
     if quick and names:
-        raise click.UsageError("--quick runs its own table; do not name others.")
+        raise click.UsageError("Name no tables with --quick: it has a table of its own.")
     if quick:
         return {QUICK.name: QUICK}
     known = {**TABLES, **GRIDS}

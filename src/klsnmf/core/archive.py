@@ -85,7 +85,7 @@ class Archive:
             text.dtype == np.uint8 and text.ndim == 1 and text.size <= _LONGEST_TEXT,
             "its text is not text",
         )
-        memory.require(_GROWTH * text.size, f"The text of {path}", "It is hardly a sound file.")
+        memory.require(_GROWTH * text.size, f"The text of {path}", "It is probably damaged.")
         stored = json.loads(text.tobytes())
         need(stored["format"] == self._heading["format"], "its text is of another kind")
         version = stored["version"]

@@ -104,8 +104,8 @@ def require_host(X: Any, what: str, remedy: str) -> None:
 def require_dense(A: Any, name: str) -> None:
     if _library(A) == "torch" and A.layout is not namespace(A).strided:
         raise ValueError(
-            f"{name} is a tensor of torch in sparse form, which is not taken: give "
-            f"{name}.to_dense(), or samples as a sparse matrix of scipy."
+            f"{name} is a sparse tensor of torch, which is not supported. Give "
+            f"{name}.to_dense(), or give samples as a sparse matrix of scipy."
         )
 
 
@@ -326,8 +326,8 @@ def as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
         if not xp.any(xp.isnan(X)):
             raise ValueError(f"Input X contains infinity or a value too large for {X.dtype}.")
         raise ValueError(
-            f"Input X contains NaN, and {name} knows no missing values: fill them in, or leave "
-            "their rows or columns out."
+            f"Input X contains NaN, and {name} does not accept missing values. Fill them in, or "
+            "leave out their rows or columns."
         )
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 

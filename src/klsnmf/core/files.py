@@ -123,7 +123,7 @@ def read_npz(path: str | os.PathLike[str], limit: int = LIMIT) -> dict[str, NDAr
         for entry in archive.infolist():
             if not entry.filename.endswith(".npy"):
                 raise UnsafeFileError(
-                    f"{path} is no .npz file: it holds {entry.filename!r}, which is no .npy array."
+                    f"{path} is not a .npz file: {entry.filename!r} in it is not a .npy array."
                 )
             with archive.open(entry) as stream:
                 arrays[entry.filename.removesuffix(".npy")] = _read_array(
@@ -254,7 +254,9 @@ def _read_array(stream: IO[bytes], size: int, limit: int, where: str) -> NDArray
 def _read_header(stream: IO[bytes], where: str) -> Header:
     start = stream.read(8)
     if start[:6] != b"\x93NUMPY" or start[6:] not in (b"\x01\x00", b"\x02\x00"):
-        raise UnsafeFileError(f"{where} is no .npy array of version 1 or 2: numpy.save makes one.")
+        raise UnsafeFileError(
+            f"{where} is not a .npy array of version 1 or 2. Save it with numpy.save."
+        )
     # The length is checked here because numpy reads a header of any length before it complains.
     length = stream.read(2 if start[6] == 1 else 4)
     n = int.from_bytes(length, "little")

@@ -91,7 +91,7 @@ def _plain_bar(title: str, done: int, total: int | None) -> None:
 @contextmanager
 def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
     if not url.lower().startswith(("https://", "http://")):
-        raise DownloadError(f"{url} is no address of the web")
+        raise DownloadError(f"{url} is not a web address")
     asked = request.Request(url, headers={"User-Agent": "klsnmf"})
     try:
         response = _web_only().open(asked, timeout=_TIMEOUT)

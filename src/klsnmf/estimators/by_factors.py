@@ -169,7 +169,7 @@ class Factorization(Clusterer):
         if not self.signed and least < 0:
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: the smallest entry of X "
-                f"is {least:.3g}; use SemiNMF or RMNMF, or subtract it."
+                f"is {least:.3g}. Use SemiNMF or RMNMF, or subtract this number from all of X."
             )
         return X
 

@@ -40,8 +40,8 @@ _WORDS = {
 }
 
 _SCALE = (
-    "Borders are measured by random walks from neighbour to neighbour: 0% of them cross if nothing "
-    "links two groups, and 50% if there is no border at all."
+    "Borders are measured by random walks from neighbour to neighbour. If nothing links two "
+    "groups, 0% of the walks cross between them. If there is no border at all, 50% do."
 )
 
 
@@ -163,8 +163,8 @@ class InDoubt(Note):
             return ""
         sizes, neighbors, moved = astuple(self.runner_up)
         return (
-            f"The runner-up, clusters of {sizes} sizes in a graph of {neighbors} neighbours, puts "
-            f"{plural(moved, 'sample')} into other clusters."
+            f"Another answer that was considered, with {neighbors} neighbours and {sizes} sizes, "
+            f"puts {plural(moved, 'sample')} into other clusters."
         )
 
     @property

@@ -195,7 +195,7 @@ class WNMF(Alternated):
         alpha_H = self.alpha_W if self.alpha_H == "same" else float(self.alpha_H)
         if (self.alpha_W or alpha_H) and self.solver == "multiplicative":
             raise ValueError(
-                'The multiplicative rules know no penalties: use solver="auto", or alpha_W=0 and '
+                'The multiplicative rules have no penalties: use solver="auto", or alpha_W=0 and '
                 "alpha_H=0."
             )
         n, p = shape

@@ -72,7 +72,7 @@ class Habits:
 
     def _shares(self, X: Any, top: int | None, method: str) -> Any:
         if top is not None and operator.index(top) < 1:
-            raise ValueError(f"top={top} must be a number of clusters from 1 up, or None for all.")
+            raise ValueError(f"top={top} must be 1 or more, or None for all clusters.")
         scores = self._scores(X, method)
         xp = namespace(scores)
         labels = xp.argmax(scores, axis=1)

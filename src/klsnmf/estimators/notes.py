@@ -236,9 +236,10 @@ def verdict_of(solution: Solution, tol: float) -> str:
     if solution.trouble is not None:
         return what_went_wrong(solution.trouble, solution.share)
     if solution.status is Status.CONVERGED and solution.residual is not None:
-        return f"converged: its residual is {solution.residual:.1e}, tol is {tol:g}"
+        return f"converged: its residual, {solution.residual:.1e}, is at most tol={tol:g}"
     if solution.status is Status.CONVERGED:
-        return f"converged: the objective no longer changed by {tol:g} of itself"
+        changed = f"changed by less than {100 * tol:g}%" if tol else "no longer changed"
+        return f"converged: the objective {changed}"
     if solution.status is Status.STOPPED:
         return "stopped by the callback"
     return f"stopped after {solution.n_iter} iterations"

@@ -143,14 +143,14 @@ def _as_numbers(estimator: Any, X: Any, *, reset: bool, gaps: bool, precomputed:
         except ValueError:  # X has other faults than gaps
             raise error from None
         remedy = (
-            "compute them from samples without gaps, or leave those samples out."
+            "Compute them from samples without gaps, or leave those samples out."
             if precomputed
-            else "fill them in (sklearn.impute has ways), leave their rows or columns out, or use "
-            "WNMF, which passes over them."
+            else "Fill them in (with sklearn.impute), leave out their rows or columns, or use "
+            "WNMF, which ignores them."
         )
         raise ValueError(
-            f"Input X contains NaN, and {type(estimator).__name__} knows no missing values: "
-            f"{remedy}"
+            f"Input X contains NaN, and {type(estimator).__name__} does not accept missing "
+            f"values. {remedy}"
         ) from error
 
 

@@ -100,9 +100,8 @@ class Workers:
             )
         if not self._states():
             raise ClusterError(
-                "The Dask client has no workers, and nobody would do the work: start some, for "
-                "example with `dask worker SCHEDULER_ADDRESS`, and wait for them with "
-                "client.wait_for_workers(1)."
+                "The Dask client has no workers. Start some, for example with `dask worker "
+                "SCHEDULER_ADDRESS`, and wait for them with client.wait_for_workers(1)."
             )
         self._name, self._count = uuid4().hex, count()
 

@@ -81,9 +81,7 @@ def apart(function: Callable[..., Any], path: Path, *values: Any) -> Any:
             ended = None
         if ended == 0:
             return _answer(found)
-    raise UnsafeFileError(
-        f"{path} is damaged: the library that reads such files did not come to an end with it."
-    )
+    raise UnsafeFileError(f"{path} is damaged: the library that reads such files did not finish.")
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

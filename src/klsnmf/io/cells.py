@@ -188,8 +188,8 @@ def _require_length(path: Path, line: int, found: int, width: int) -> None:
     if found != width:
         where = f"after column {found}" if found < width else f"from column {width + 1}"
         raise InputError(
-            f"{path}, line {line}, {where}: the line has {found} cells, the first line has "
-            f"{width}. Correct the line; a cell that holds the separator must be in quotation "
+            f"{path}, line {line}, {where}: the line has {plural(found, 'cell')}, the first line "
+            f"has {width}. Correct the line; a cell that holds the separator must be in quotation "
             "marks."
         )
 

@@ -65,7 +65,10 @@ def _size(X: Any) -> float:
 
 def _require_fit(first: Table, other: Table) -> None:
     """Refuse a part whose columns differ from those of the first; the message says how."""
-    remedy = "Parts need the same columns: leave it out, or choose columns that all have."
+    remedy = (
+        "All parts need the same columns. Leave this part out, or name columns that all parts have "
+        "with --columns."
+    )
     ours, theirs = first.features, other.features
     if ours is not None and theirs is not None:
         lacks = [name for name in ours if name not in set(theirs)]
@@ -73,7 +76,7 @@ def _require_fit(first: Table, other: Table) -> None:
         found = [f"has no column of numbers {listed(lacks)}"] if lacks else []
         found += [f"has {listed(more)}, which the first does not have"] if more else []
         if len(set(ours)) < len(ours) and ours != theirs:
-            found.append("has columns of one name in another order")
+            found.append("has several columns of one name, in another order")
     else:
         widths = first.X.shape[1], other.X.shape[1]
         found = [f"has {widths[1]} columns, and the first {widths[0]}"] * (widths[0] != widths[1])

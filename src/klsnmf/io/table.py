@@ -270,8 +270,8 @@ def _matching(
 def taken_as_names(name: str) -> str:
     """A note on a column that was taken for the names of the samples."""
     return (
-        f"{short(name)} has another text in each row: taken as the names of the samples. Another "
-        "column: --id-column NAME."
+        f"{short(name)} has a different text in each row, so it is taken as the names of the "
+        "samples. To take another column: --id-column NAME."
     )
 
 

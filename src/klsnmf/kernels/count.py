@@ -149,7 +149,7 @@ class Evidence:
             return one if self.clear else f"{one} But look at {others} too."
         told = f"{self.chosen} clusters were chosen"
         if self.clear:
-            return f"{told}, and clearly so."
+            return f"{told}, and the choice is clear."
         return f"{told}, but the choice is not clear{f': look at {others} too' if others else ''}."
 
     def of(self, k: int, what: str) -> float:

@@ -153,7 +153,7 @@ class GivenKernel(Kernel):
     def matrix(self, X: Matrix, r: Array) -> Array:
         K = called(self.profile, X, X)
         if arithmetic.asymmetry(K) > arrays.namespace(K).finfo(K.dtype).eps ** 0.5:
-            raise ValueError("kernel(X, X) is not symmetric; a kernel is.")
+            raise ValueError("kernel(X, X) is not symmetric. A kernel must be: k(x, y) = k(y, x).")
         return K
 
     def kept(self, X: Matrix, r: Array, i: Array, j: Array, d2: Array) -> tuple[Array, Array]:

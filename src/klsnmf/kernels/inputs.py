@@ -51,7 +51,9 @@ def here(X: Any) -> Any:
             return files.read_npy(X, size)
         return files.map_npy(X)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"X={X!s} is no file: give the path of a .npy file.") from error
+        raise FileNotFoundError(
+            f"The file X={X!s} does not exist. Give the path of a .npy file."
+        ) from error
 
 
 def unit_of(X: Matrix, kernel: Any) -> float:
@@ -118,7 +120,7 @@ def precomputed_gram(K: Matrix) -> DenseGram | SparseGram:
         )
     gram = SparseGram(canonical(K)) if sparse.issparse(K) else _array_gram(K)
     if gram.asymmetry() > np.sqrt(np.finfo(gram.dtype).eps):
-        raise ValueError("A precomputed kernel must be symmetric; (X + X.T) / 2 is.")
+        raise ValueError("A precomputed kernel must be symmetric. Give (X + X.T) / 2.")
     return gram
 
 
@@ -191,7 +193,7 @@ def check_graph(A: Any, n: int, dtype: Any) -> Graph:
     if not weights.nonnegative:
         raise ValueError(f"{name} has negative weights; a graph has none.")
     if weights.asymmetry() > np.sqrt(np.finfo(weights.dtype).eps):
-        raise ValueError(f"{name} must be symmetric; (A + A.T) / 2 is.")
+        raise ValueError(f"{name} must be symmetric. Give (A + A.T) / 2.")
     return graph
 
 

@@ -99,7 +99,7 @@ def make_plan(
             "Fit a part of the rows, or lower n_neighbors.",
             max_memory,
         )
-        what = f"sparse kernel, {n_neighbors} neighbours a sample, up to {memory.amount(size)}"
+        what = f"sparse kernel, {n_neighbors} neighbours per sample, up to {memory.amount(size)}"
         return Plan("sparse", *search, (what, how))
     # Where products with the samples are cheaper than with an array, there need not be one. Not
     # of K with both signs, whose rules want its positive part: that has no such form.
@@ -178,7 +178,7 @@ def choose_search(
 ) -> tuple[bool, bool, str]:
     """Whether neighbours are found approximately, whether by workers, and a sentence about it."""
     n, p = shape
-    exactly = "neighbours, where needed, found exactly"
+    exactly = "neighbours are searched exactly"
     if workers and search != "approximate":
         if p >= _BRUTE_FEATURES:
             return False, True, f"{exactly}, by the workers"
@@ -188,7 +188,11 @@ def choose_search(
     large = n > _EXACT_SAMPLES or float(n) ** 2 * p * filled > _EXACT_WORK
     large &= p >= _BRUTE_FEATURES
     if search == "approximate" or (search == "auto" and large):
-        return True, False, "neighbours found approximately, in cells of samples that are near"
+        return (
+            True,
+            False,
+            "neighbours are searched approximately, in cells of samples that are near",
+        )
     return False, False, exactly
 
 

@@ -58,10 +58,10 @@ class Needs:
     def __str__(self) -> str:
         return (
             f"with {self.workers} workers of {self.threads} threads, memory: "
-            f"{in_bytes(self.worker_memory)} a worker, {in_bytes(self.client_memory)} at "
+            f"{in_bytes(self.worker_memory)} per worker, {in_bytes(self.client_memory)} at "
             f"the client; network: {in_bytes(self.first_traffic)} until K is known, "
-            f"{in_bytes(self.traffic)} an iteration; time: {in_time(self.first_seconds)} until K "
-            f"is known, {in_time(self.seconds)} an iteration"
+            f"{in_bytes(self.traffic)} per iteration; time: {in_time(self.first_seconds)} until K "
+            f"is known, {in_time(self.seconds)} per iteration"
         )
 
 

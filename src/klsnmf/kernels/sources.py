@@ -60,9 +60,9 @@ class Source:
                 if sparse.issparse(numbers):
                     row = np.searchsorted(numbers.indptr, bad, side="right") - 1
                 raise ValueError(
-                    f"Input X contains NaN or infinity, and {who} knows no missing values. The "
-                    f"first is in row {some.start + int(row)}, counted from 0: correct such rows, "
-                    "fill them in, or leave them out."
+                    f"Input X contains NaN or infinity, and {who} does not accept missing "
+                    f"values. The first is in row {some.start + int(row)}, counted from 0. Correct "
+                    "such rows, fill them in, or leave them out."
                 )
 
 
@@ -73,9 +73,9 @@ class FileSource(Source):
         try:
             self.header, self.state = files.npy_header(path), changed(path)
         except FileNotFoundError as error:
-            raise FileNotFoundError(f"X={path!s} is no file: give the path of a .npy file.") from (
-                error
-            )
+            raise FileNotFoundError(
+                f"The file X={path!s} does not exist. Give the path of a .npy file."
+            ) from error
         shape, kind = self.header.shape, self.header.dtype.kind
         if len(shape) != 2 or kind not in "fiub":
             raise ValueError(

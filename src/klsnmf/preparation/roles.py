@@ -155,8 +155,9 @@ def _remark(names: Sequence[str], role: Role, option: str) -> list[str]:
         return []
     one = len(names) == 1
     return [
-        f"{listed(names)} {'looks' if one else 'look'} like {role.value}, and counted as measured: "
-        f"say {option} {option_value(names)}, or choose the others with --columns."
+        f"{listed(names)} {'looks' if one else 'look'} like {role.value}, but "
+        f"{'is' if one else 'are'} used as {'a measurement' if one else 'measurements'}. If that "
+        f"is wrong: {option} {option_value(names)}, or choose the other columns with --columns."
     ]
 
 

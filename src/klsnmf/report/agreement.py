@@ -23,12 +23,12 @@ _MIXUPS = 12
 
 #: What the scores are, by their names in :func:`klsnmf.metrics.scores`.
 _MEANINGS = {
-    "accuracy": "Each cluster is matched to one label and each label to one cluster, in the best "
-    "way: the share of samples whose cluster and label match.",
-    "nmi": "Normalised mutual information, how much of the labels the clusters tell, and the other "
-    "way round: 1 is all, 0 nothing. Nothing needs to be matched.",
-    "purity": "The share of samples with the label that most of their cluster have. Many small "
-    "clusters are easily pure: compare it only at the same number of clusters.",
+    "accuracy": "The share of samples whose cluster and label match. Each cluster is matched to "
+    "one label and each label to one cluster, in the best way.",
+    "nmi": "Normalised mutual information: how much the clusters tell about the labels, and the "
+    "labels about the clusters. 1 means everything, and 0 means nothing.",
+    "purity": "The share of samples that have the most common label of their cluster. It grows "
+    "with the number of clusters, so compare it only for the same number.",
 }
 
 

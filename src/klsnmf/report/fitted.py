@@ -28,7 +28,7 @@ def history(estimator: Any) -> list[Chart]:
         series = [np.asarray(kept[name], float) for name in names]
         return charts.lines(series, alt=alt, log=log, phases=phases)
 
-    words = "What the method makes small. " + _phases(phases)
+    words = "What the method minimises. " + _phases(phases)
     found = [Chart("Objective", words, drawn(["objective"], "The objective by iteration"))]
     if changes := [name for name in kept if name.startswith("change_")]:
         title, scale = "Changes of the factors", "on a logarithmic scale"
@@ -56,9 +56,9 @@ def evidence(estimator: Any) -> list[Chart]:
         numbers = np.asarray(found.candidates), np.asarray(values, float)
         return Chart(title, words, draw(*numbers, found.chosen, alt=alt))
 
-    score = "What persistence and clarity say together; the finest number near the best is taken."
-    time = "How long a walk from neighbour to neighbour sees just so many clusters, in logarithms."
-    clear = "What clusters explain of slow directions, beyond what cuts of one piece would."
+    score = "Persistence and clarity together. The largest number near the best score is chosen."
+    time = "How long a walk from neighbour to neighbour sees exactly so many clusters (logarithm)."
+    clear = "How much more the clusters explain than cuts of a single piece would."
     return [
         chart("Score", found.score, score),
         chart("Persistence", found.persistence, time),

@@ -73,7 +73,7 @@ def journal_of(
             )
     journal = _FileJournal(path, fingerprint(estimators, X), generator)
     if first.verbose and journal.entries:
-        print(f"going on from {path}, {journal.standing}")
+        print(f"continuing from {path}, {journal.standing}")
     return journal
 
 
@@ -155,8 +155,8 @@ class _FileJournal(Journal):
             error.add_note("No iteration was done yet, so there is no checkpoint.")
         elif self.kept and self.written:
             error.add_note(
-                f"The checkpoint {self.path} has the fit {self.standing}: the same fit goes on "
-                "from there."
+                f"The checkpoint {self.path} has the fit {self.standing}. Run the same fit again "
+                "to continue from there."
             )
 
     def _set_generator(self, state: Generator | None) -> None:
@@ -199,8 +199,8 @@ class _FileJournal(Journal):
             return True
         self.kept = False
         self._warn(
-            "is a file of another program by now: it was neither used nor removed, and the fit "
-            "goes on without."
+            "is now a file of another program. It was neither used nor removed, and the fit goes "
+            "on without a checkpoint."
         )
         return False
 

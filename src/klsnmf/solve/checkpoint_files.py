@@ -35,7 +35,7 @@ class CheckpointError(ValueError):
 def damaged(path: Path, reason: object) -> CheckpointError:
     said = str(reason).removesuffix(".")
     return CheckpointError(
-        f"{path} is no checkpoint that this fit can go on from ({said}). Delete the file, or give "
+        f"This fit cannot continue from the checkpoint {path} ({said}). Delete the file, or give "
         "checkpoint another name."
     )
 

@@ -79,7 +79,7 @@ def choose_phases(
         )
     if graph is not None and solver == "exact":
         raise ValueError(
-            f'solver="exact" does not know the graph term: with graph_weight={graph_weight} '
+            f'solver="exact" has no graph term: with graph_weight={graph_weight} '
             'use solver="soft" or "auto".'
         )
     model = partial(LocalSimilarity, graph=graph, gamma=graph_weight)
