@@ -120,7 +120,7 @@ def test_truncated_array(tmp_path):
     content = npy(np.arange(1000.0))
     for n in (0, 5, 9, 60, 500, len(content) - 1):
         file.write_bytes(content[:n])
-        assert_refused(read_npy, file, r"no \.npy|damaged|claims")
+        assert_refused(read_npy, file, r"not a \.npy|damaged|claims")
 
 
 def lying_size(size):

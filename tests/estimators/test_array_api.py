@@ -428,9 +428,9 @@ def test_types_of_tensors(torch):
 def test_tensors_without_numbers(torch):
     with pytest.raises(ValueError, match="'meta', which holds no numbers"):
         KLSNMF(3).fit(torch.empty(9, 2, device="meta"))
-    with pytest.raises(ValueError, match="graph_neighbors is a tensor of torch in sparse form"):
+    with pytest.raises(ValueError, match="graph_neighbors is a sparse tensor of torch"):
         GLSNMF(3, graph_neighbors=torch.eye(9).to_sparse()).fit(torch.eye(9))
-    with pytest.raises(ValueError, match="X is a tensor of torch in sparse form"):
+    with pytest.raises(ValueError, match="X is a sparse tensor of torch"):
         KLSNMF(3).fit(torch.eye(9).to_sparse())
 
 

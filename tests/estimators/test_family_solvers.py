@@ -74,7 +74,7 @@ def test_the_same_fit_in_other_units(method):
 @pytest.mark.parametrize("method", [*FACTORIZATIONS, CNMF, KNMF])
 def test_the_verdict_names_the_residual(method):
     model = method(3, random_state=0).fit(planted())
-    assert model.verdict_.startswith("converged: its residual is ")
+    assert model.verdict_.startswith("converged: its residual, ")
 
 
 # ---------------------------------------------------------------------- starts

@@ -1294,5 +1294,5 @@ def test_a_kernel_matrix_with_gaps_or_of_distances_is_told_what_to_do():
     with pytest.raises(ValueError, match=r"Is it a matrix of distances\?"):
         KLSNMF(3, kernel="precomputed").fit(D)
     D[2, 3] = np.nan
-    with pytest.raises(ValueError, match="compute them from samples without gaps"):
+    with pytest.raises(ValueError, match="Compute them from samples without gaps"):
         KLSNMF(3, kernel="precomputed").fit(D)

@@ -220,7 +220,7 @@ def test_verbose_says_what_was_chosen_and_why(capsys):
     said = capsys.readouterr().out
     assert "sparse kernel, 25 neighbours" in said
     assert "graph of 10 neighbours" in said
-    assert "found exactly" in said
+    assert "searched exactly" in said
     assert "steps of diffusion" in said
     KLSNMF(3, random_state=0).fit(X)
     assert capsys.readouterr().out == ""
