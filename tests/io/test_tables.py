@@ -98,7 +98,7 @@ def test_decimal_commas():
     [
         ("", {}, "a.csv is empty"),
         ("a,b\n", {}, "a.csv has column names but no rows"),
-        ("a,b\n1,2\n3\n", {}, "a.csv, line 3, after column 1: the line has 1 cell, the first line has 2"),
+        ("a,b\n1,2\n3\n", {}, "a.csv, line 3, after column 1: the line has 1 cell, the first"),
         ("a,b\n1,2\n3,4,5\n", {}, "a.csv, line 3, from column 3: the line has 3 cells"),
         ("a,b\n1,2\n3,4\nx,5\n", {}, "a.csv, line 4, column 'a': 'x' is not a number"),
         ("a,b\n1,2\n1_0,4\n", {}, "a.csv, line 3, column 'a': '1_0' is not a number"),
