@@ -136,6 +136,18 @@ FAULTS = [
         "test_one_and_two_threads_agree",
     ),
     Fault(
+        "threads: a single part is left to the threads of BLAS",
+        "    with threads_for(0):\n        if not others:\n            return function(first)\n",
+        "    if not others:\n        return function(first)\n    with threads_for(0):\n",
+        "test_work_side_by_side_has_one_thread_of_blas_each",
+    ),
+    Fault(
+        "threads: parts of a tall product depend on how many threads there are",
+        "return list(slices(rows, min(most, -(-rows // useful))))",
+        "return list(slices(rows, min(most, -(-rows // threads_of_blas(useful)))))",
+        "test_tall_products_are_the_same_to_the_last_bit_with_any_threads",
+    ),
+    Fault(
         "LS-NMF, W: the local term does not hold it down",
         "            pull, push = s.KG, dot(s.KW, GG(s))\n        push += self.local(s.G, s.KG)",
         "            pull, push = s.KG, dot(s.KW, GG(s))\n"

@@ -3,12 +3,16 @@
 import subprocess
 import sys
 
-import numpy as np  # noqa: F401 - brings the pools of threads
+import numpy as np
 import pytest
 import sklearn.cluster  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from klsnmf.core.work import allowed_threads, threads_for
+from klsnmf.core import arithmetic
+from klsnmf.core.arithmetic import tall_times
+from klsnmf.core.bases import tall_inner
+from klsnmf.core.work import allowed_threads, side_by_side, threads_for
+from klsnmf.grams.low_rank import LowRankGram
 
 
 def counts(kind):
@@ -49,3 +53,29 @@ with threads_for(0):
     assert {pool["num_threads"] for pool in threadpool_info()} == {1}
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_work_side_by_side_has_one_thread_of_blas_each(parts):
+    """Also a single part: threads of BLAS would wait for each other, on a busy machine long."""
+    with threadpool_limits(2):
+        before, seen = counts("blas"), []
+        side_by_side(lambda _: seen.append(counts("blas")), range(parts))
+        assert counts("blas") == before
+    assert len(seen) == parts
+    assert {count for each in seen for count in each} == {1}
+
+
+@pytest.mark.parametrize("worth", [1e3, 1e5, 1e9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tall_products_are_the_same_to_the_last_bit_with_any_threads(monkeypatch, worth, dtype):
+    monkeypatch.setattr(arithmetic, "_DENSE_PRODUCTS_PER_THREAD", worth)
+    rng = np.random.default_rng(0)
+    A, B, M = (rng.random(shape).astype(dtype) for shape in ((5000, 7), (5000, 4), (7, 4)))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append((tall_times(A, M), tall_inner(A, B), LowRankGram(A).dot(B)))
+    for one, two, naive in zip(*found, (A @ M, A.T @ B, A @ (A.T @ B)), strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_allclose(one, naive, rtol=1e-4 if dtype == np.float32 else 1e-12)

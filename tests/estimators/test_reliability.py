@@ -135,7 +135,8 @@ def test_a_generator_in_the_same_state_gives_the_same_bits(method, init):
 @pytest.fixture
 def shared_work(monkeypatch):
     """Little work is worth two threads too; a list that grows whenever work is shared."""
-    for place in ("core.work._FLOPS", "core.arithmetic._PRODUCTS", "solve.loop._NUMBERS"):
+    arithmetic = "core.arithmetic._PRODUCTS", "core.arithmetic._DENSE_PRODUCTS"
+    for place in ("core.work._FLOPS", *arithmetic, "solve.loop._NUMBERS"):
         monkeypatch.setattr(f"klsnmf.{place}_PER_THREAD", 1)
     shared = []
 

@@ -18,13 +18,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .arrays import device_of, in_best_type, like, namespace, on_host, slices, tiny, without_tiny
 from .types import Array, Labels, Matrix
-from .work import side_by_side, threads_of_blas
+from .work import side_by_side, threads_for, threads_of_blas
 
 #: How many rows of a tall matrix are handled together.
 _ROWS = 4096
 
-#: One more thread pays off for this many products of two numbers, about a millisecond.
+#: One more thread pays off for this many products of two numbers, about a millisecond: of a sparse
+#: matrix, and of arrays.
 _PRODUCTS_PER_THREAD = 5e6
+_DENSE_PRODUCTS_PER_THREAD = 5e7
 
 #: How many entries of a matrix are checked together.
 _LOOK = 2**20
@@ -189,18 +191,32 @@ def times(K: sparse.csr_array, V: Array) -> Array:  # (m, n), (n, k) -> (m, k)
 
 def tall_times(A: Array, M: Array) -> Array:  # (n, m), (m, k) -> (n, k)
     """A @ M for an A of many rows, by threads that do not wait for each other."""
-    AM, parts = np.empty((len(A), M.shape[1]), A.dtype), list(slices(len(A), _ROWS))
+    AM, useful = np.empty((len(A), M.shape[1]), A.dtype), threads_worth(A.size * M.shape[1])
+    parts = tall_parts(len(A), useful)
 
     def work(place: int) -> None:
         np.matmul(A[parts[place]], M, out=AM[parts[place]])
 
-    over_threads(work, len(parts))
+    over_threads(work, len(parts), useful)
     return AM
 
 
-def over_threads(work: Callable[[int], None], parts: int) -> None:
+def threads_worth(products: float) -> int:
+    """Threads that so many products of two numbers, in arrays, keep busy."""
+    return 1 + int(products // _DENSE_PRODUCTS_PER_THREAD)
+
+
+def tall_parts(rows: int, useful: int, most: int = _ROWS) -> list[slice]:
+    """Rows in parts of at most so many, and enough parts for all threads that are useful.
+
+    They are the same however many threads there are, and so are sums over parts.
+    """
+    return list(slices(rows, min(most, -(-rows // useful))))
+
+
+def over_threads(work: Callable[[int], None], parts: int, useful: int | None = None) -> None:
     """Do each part of the work. Every thread has some of them, and waits for nobody."""
-    threads = threads_of_blas(parts)
+    threads = threads_of_blas(parts if useful is None else min(parts, useful))
 
     def some(first: int) -> None:
         for place in range(first, parts, threads):
@@ -292,7 +308,10 @@ def _by_pairs(function: Callable[[Any, Any], Array], X: Any, i: Array, Y: Any, j
 
 def product(X: Matrix, V: Array) -> Array:  # (m, p), (p, k) -> (m, k)
     """XV as an array, for any kind of X."""
-    return np.asarray(safe_sparse_dot(X, V)) if on_host(X) else X @ V
+    if not on_host(X):
+        return X @ V
+    with threads_for(2.0 * X.shape[0] * X.shape[1] * V.shape[1]):
+        return np.asarray(safe_sparse_dot(X, V))
 
 
 def smallest_entry(X: Matrix) -> float:

@@ -6,16 +6,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
 
-from .arithmetic import over_threads, tall_times
-from .arrays import slices
+from .arithmetic import over_threads, tall_parts, tall_times, threads_worth
 from .types import Array
 from .work import threads_for
 
 #: How much longer than the shortest a column of R may be, by the bytes of a number.
 _MOST_DEPENDENT = {4: 1e4, 8: 1e6}
-
-#: Rows of a tall matrix multiplied together.
-_ROWS = 2**13
 
 
 def orthogonal(Q: Array) -> Array:  # (n, m) -> (n, m)
@@ -56,12 +52,13 @@ def tall_inner(
     A: Array, B: Array, dtype: DTypeLike | None = None
 ) -> Array:  # (n, m), (n, k) -> (m, k)
     """AᵀB, by products in this precision, or that of A, and sums in double precision."""
-    parts = list(slices(len(A), _ROWS))
+    useful = threads_worth(A.size * B.shape[1])
+    parts = tall_parts(len(A), useful)
     found = np.empty((len(parts), A.shape[1], B.shape[1]))
 
     def work(place: int) -> None:
         rows = parts[place]
         found[place] = A[rows].astype(dtype or A.dtype, copy=False).T @ B[rows]
 
-    over_threads(work, len(parts))
+    over_threads(work, len(parts), useful)
     return np.asarray(found.sum(axis=0))

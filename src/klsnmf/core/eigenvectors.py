@@ -292,7 +292,6 @@ class _Search:
             block = self._filtered(multiply, block, self._degree())
             block = beside(V[:, :start], block)[:, : end - start]
             V[:, start : start + block.shape[1]] = block
-            tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
         self.Q = V[:, c:end]
         self.align(multiply)
         return block
@@ -334,6 +333,7 @@ class _Search:
     def _filtered(self, multiply: Callable[[Array], Array], Q: Array, degree: int) -> Array:
         """Columns know nothing of each other: each thread has some, and waits for nobody."""
         self.products += degree
+        tell("eigenvectors", min(self.products, _MOST_PRODUCTS), _MOST_PRODUCTS)
         threads = min(1 + int(Q.size * degree // _NUMBERS_PER_THREAD), Q.shape[1])
         threads = threads_of_blas(threads)
         if threads == 1:

@@ -145,14 +145,15 @@ def side_by_side(function: Callable[[Part], None], parts: Sequence[Part]) -> Non
 
     This is for work that numpy and scipy do without Python's lock, on one thread.
     """
-    if len(parts) == 1:
-        return function(parts[0])
     first, *others = parts
-    with threads_for(0), ThreadPoolExecutor(len(others)) as pool:
-        running = [pool.submit(function, part) for part in others]
-        function(first)
-        for done in running:
-            done.result()
+    with threads_for(0):
+        if not others:
+            return function(first)
+        with ThreadPoolExecutor(len(others)) as pool:
+            running = [pool.submit(function, part) for part in others]
+            function(first)
+            for done in running:
+                done.result()
     return None
 
 

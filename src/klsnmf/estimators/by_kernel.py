@@ -22,7 +22,7 @@ from ..core.arithmetic import product
 from ..core.arrays import cast, like, namespace, of_one_type, precision, to_host
 from ..core.kmeans import how_many_starts
 from ..core.types import Array, Labels, Matrix
-from ..core.work import stage
+from ..core.work import stage, threads_for
 from ..grams.base import Gram
 from ..kernels.inputs import choose_row_norm, here, unit_of
 from ..kernels.mix import ROUNDS, Mixture, evenly_mixed
@@ -445,5 +445,6 @@ def _solved(
 
 def _doubts(choice: Choice, labels: Labels) -> tuple[Note, ...]:
     walk, labels = choice.walk, to_host(labels)
-    doubts = doubts_of(walk.as_the_graph_is(), labels, choice.others)
+    with threads_for(0):  # products of few samples each
+        doubts = doubts_of(walk.as_the_graph_is(), labels, choice.others)
     return (InDoubt(doubts, walk.k, runner_up(choice.others, labels)),) if doubts else ()

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..core.arithmetic import over_threads
+from ..core.arithmetic import over_threads, tall_parts, threads_worth
 from ..core.arrays import slices
 from ..core.types import Array, Matrix
 from .base import Data, Gram, fits_single_precision
@@ -63,19 +63,20 @@ class LowRankGram(Gram):
         # (ΦΦᵀV)ᵀ = VᵀΦ Φᵀ: so one product serves all fits, for some samples at a time.
         X, (fits, n, k) = self.features.X, V.shape
         wide, product = V.mT.reshape(fits * k, n), out.mT.reshape(fits * k, n)
-        parts = list(slices(n, max(1, _NUMBERS // (fits * k))))
+        useful = threads_worth(V.size * X.shape[1])
+        parts = tall_parts(n, useful, max(1, _NUMBERS // (fits * k)))
         sums = np.empty((len(parts), fits * k, X.shape[1]), V.dtype)
 
         def inward(place: int) -> None:
             np.matmul(wide[:, parts[place]], X[parts[place]], out=sums[place])
 
-        over_threads(inward, len(parts))
+        over_threads(inward, len(parts), useful)
         middle = sums.sum(axis=0)
 
         def outward(place: int) -> None:
             product[:, parts[place]] = middle @ X[parts[place]].T
 
-        over_threads(outward, len(parts))
+        over_threads(outward, len(parts), useful)
         self._complete(V, out)
 
     def _complete(self, V: Array, out: Array) -> None:

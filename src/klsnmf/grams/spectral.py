@@ -15,8 +15,9 @@ from scipy.sparse import csgraph
 from sklearn.preprocessing import normalize
 
 from ..core import memory
-from ..core.arithmetic import plus, row_lengths, step
+from ..core.arithmetic import plus, row_lengths, step, tall_times
 from ..core.arrays import cast, like, namespace, on_host, precision, set_diagonal, to_host
+from ..core.bases import tall_inner
 from ..core.eigenvectors import (
     BLOCKS,
     MORE,
@@ -369,11 +370,16 @@ def _left_out(S: Any, U: Array, signs: Array) -> Array:  # (few, n)
 
     For random signs z the square of (S^(t/2) (I - UUᵀ) z)_i is that in the mean.
     """
-    Z = signs - U @ (U.T @ signs)
+    Z = _beside(U, signs)
     found = []
     for turn in range(_PROBED_STEPS // 2):
         Z = step(S, Z)
         if turn % 2:  # U is not exact, and what is left of it fades least
-            Z -= U @ (U.T @ Z)
+            Z = _beside(U, Z)
         found.append(row_lengths(Z) / signs.shape[1])
     return np.array(found)
+
+
+def _beside(U: Array, Z: Array) -> Array:  # (n, m), (n, k) -> (n, k)
+    """What Z has beside the orthogonal columns of U."""
+    return Z - tall_times(U, tall_inner(U, Z).astype(U.dtype))

@@ -15,7 +15,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..core import arithmetic, arrays
 from ..core.types import Array, Labels, Matrix
-from ..core.work import side_by_side, tell, threads_of_blas
+from ..core.work import side_by_side, tell, threads_for, threads_of_blas
 from ..grams.base import Gram
 from ..grams.diffused import Steps
 from ..grams.sparse import Links
@@ -184,7 +184,7 @@ class FittedKernel(Similarity):
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         X, Y = arrays.to_host(self.X), self.form.prepared(arrays.to_host(Y))
-        return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
+        return _nearest(Y, X, among)
 
     def host_copy(self) -> FittedKernel:
         X, width = arrays.to_host(self.X), arrays.to_host(self.width)
@@ -395,7 +395,7 @@ class LiftedKernel(Similarity):
 
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         X, Y = arrays.to_host(self.X), arrays.to_host(Y)
-        return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
+        return _nearest(Y, X, among)
 
 
 @dataclass(frozen=True)
@@ -424,6 +424,12 @@ class MixedKernel(Similarity):
     def nearest(self, Y: Matrix, among: Array) -> Array:  # (m, p), (some,) -> (m,)
         """By the first kernel: a sample that is near in no kernel has no better judge."""
         return self.parts[0].nearest(Y, among)
+
+
+def _nearest(Y: Matrix, X: Matrix, among: Array) -> Array:  # (m, p), (n, p), (some,) -> (m,)
+    """For each y the nearest of some samples of X."""
+    with threads_for(2.0 * Y.shape[0] * len(among) * X.shape[1]):
+        return np.asarray(among[pairwise_distances_argmin(Y, X[among])])
 
 
 def _by_rows(

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core.arithmetic import tall_times
 from ..core.types import Array, Labels
+from ..core.work import threads_for
 from ..grams.walk import Features, weighed_sums
 
 #: Steps of a start at most, after an exchange, and of the two halves of a cluster.
@@ -147,10 +148,12 @@ def best_of(F: Features, starts: Sequence[Labels], k: int, *, exchange: bool = T
     if not isinstance(part, slice):
         few = best_of(F[part], starts, k, exchange=exchange)
         return settled(F, (F.along @ (few.sums / _lengths(few.sums)).T).argmax(axis=1), k)
-    found = {round(one.total, 9): one for one in (settled(F, labels, k) for labels in starts)}
-    best, cutter = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]], Cutter(F)
-    better = [exchanged(F, one, cutter) for one in best] if exchange else best
-    return max(better, key=lambda one: one.total)
+    with threads_for(2.0 * F.along.size * k):
+        found = {round(one.total, 9): one for one in (settled(F, each, k) for each in starts)}
+        best = [found[total] for total in sorted(found, reverse=True)[:_FINALISTS]]
+        cutter = Cutter(F)
+        better = [exchanged(F, one, cutter) for one in best] if exchange else best
+        return max(better, key=lambda one: one.total)
 
 
 def joining_costs(now: Clusters) -> Array:  # (k, k)
