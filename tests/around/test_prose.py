@@ -102,6 +102,16 @@ def test_docstrings_and_messages_have_no_odd_words(folder):
     assert not found, "\n".join(found)
 
 
+def test_the_report_has_no_odd_words():
+    folder = ROOT / "src" / "klsnmf" / "report" / "templates"
+    found = {
+        f"{path.name}: {odd}": WORDS[odd]
+        for path in sorted(folder.iterdir())
+        for odd in odd_words(path.read_text(encoding="utf-8"))
+    }
+    assert not found
+
+
 def test_the_checks_see_what_they_are_for(tmp_path):
     page = tmp_path / "page.rst"
     long = "word " * 21

@@ -143,7 +143,11 @@ def test_counts_in_a_sparse_matrix_are_logarithms_too():
         (["--columns", "f*", "--exclude", "f*"], "no column of numbers"),
         (["--exclude", "f9"], "no column 'f9'"),
         (["--encode", "colours"], "Did you mean 'colour'?"),
-        (["--columns", "colour"], "is not a number"),
+        (
+            ["--columns", "colour"],
+            "is not a number, the first of 60 such cells in 1 column "
+            "('colour'). Use --encode for categories",
+        ),
         (["--scale", "log", "--missing", "median", "--columns", "f0,low"], "--scale log is for"),
         (["--pca", "7", "--missing", "median"], "--pca 7 is too many; give 6 or fewer"),
         (["--missing", "median", "--columns", "empty,f0"], "column without any value: 'empty'"),

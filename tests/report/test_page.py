@@ -112,7 +112,7 @@ def test_scores_are_explained_and_notes_are_no_warnings(read):
     strength = np.full(60, 0.99)
     report = read(run_of(estimator, X, target=y, strength=strength, notes=["Left out: remarks."]))
     assert "2 clusters are left over" in report.text
-    for words in ("Normalised mutual information", "most common label", "None is in doubt"):
+    for words in ("Normalised mutual information", "most common label", "None is doubtful"):
         assert words in report.text
     assert "Left out: remarks." in report.text
     assert ("class", "notes") in report.attributes

@@ -45,7 +45,7 @@ def array(
 
     None in a shape means any length.
     """
-    need(isinstance(value, np.ndarray), f"{what} is no array")
+    need(isinstance(value, np.ndarray), f"{what} is not an array")
     need(value.dtype.kind in kinds, f"{what} holds {value.dtype}")
     if shape is not None:
         sides = zip(value.shape, shape, strict=False)

@@ -81,8 +81,8 @@ class WNMF(Alternated):
     verbose : int, default=0
         1 prints a line every ten iterations.
     callback : callable or None, default=None
-        Called after every iteration with a :class:`klsnmf.solve.loop.Progress`. If it returns True,
-        the fit stops there.
+        Called after every iteration with a :class:`klsnmf.solve.solution.Progress`. If it returns
+        True, the fit stops there.
     solver : {"auto", "multiplicative"}, default="auto"
         "auto" sweeps over the columns of each factor and looks ahead; "multiplicative" uses the
         rules of Lee and Seung.

@@ -20,6 +20,7 @@ from ..core.words import listed, plural, short
 from .table import (
     MISSING,
     MOST_CATEGORIES,
+    OF_TEXT,
     Choice,
     Counted,
     InputError,
@@ -230,10 +231,12 @@ def _mistakes(path: Path, names: Sequence[str], columns: dict[int, _Column]) -> 
     commas = _GROUPED.fullmatch(word.strip()) is not None
     remedy = "Write commas between thousands in every number of a column, or in none. " * commas
     all_of = f", the first of {count} such cells in {plural(len(columns), 'column')} ({where})"
+    remedy += f"Correct {'them' if count > 1 else 'it'} (an empty cell is a missing value)"
+    if not any(column.known for column in columns.values()):
+        remedy = OF_TEXT
     return (
         f"{path}, line {line}, column {names[first]!r}: {short(word)} is not a number"
-        f"{all_of if count > 1 else ''}. {remedy}Correct {'them' if count > 1 else 'it'} (an empty "
-        "cell is a missing value), or choose other columns with --columns."
+        f"{all_of if count > 1 else ''}. {remedy}, or choose other columns with --columns."
     )
 
 

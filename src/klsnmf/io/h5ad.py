@@ -131,7 +131,7 @@ class Store:
 
         found = self.get(place)
         if not isinstance(found, h5py.Group):
-            raise InputError(f"{self.path} has no table {place!r} of today's kind. {_AGAIN}")
+            raise InputError(f"{self.path} has no table {place!r} in the current format. {_AGAIN}")
         index = found.attrs.get("_index", "_index")
         index = index if isinstance(index, str) else "_index"
         names = self.array(self.get(f"{place}/{index}"), f"{place}/{index}")

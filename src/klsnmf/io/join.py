@@ -32,10 +32,11 @@ def joined_name(paths: Sequence[Path]) -> str:
     """The name of the joined file; an InputError if these files cannot be joined."""
     kinds = {_FAMILIES.get(ending(path), "") for path in paths if not path.is_dir()}
     if STANDARD_INPUT in paths or len(kinds) != 1 or not (kind := kinds.pop()):
+        what = "The standard input" if STANDARD_INPUT in paths else paths[0]
         raise InputError(
-            f"{paths[0]} cannot be joined with its clusters: --join is for files of tables, all "
-            f"of one kind, that end in {', '.join(_FAMILIES)}. Leave it out; labels.csv has the "
-            "names of all samples with their clusters."
+            f"{what} cannot be joined with its clusters: --join is for files of tables, all of one "
+            f"kind, that end in {', '.join(_FAMILIES)}. Leave out --join; labels.csv has the names "
+            "of all samples with their clusters."
         )
     if kind == ".h5ad" and len(paths) > 1:
         raise InputError("--join takes one .h5ad file. Join them one by one.")

@@ -13,6 +13,7 @@ from ..core import memory
 from ..core.files import LIMIT
 from ..core.words import listed
 from .table import (
+    OF_TEXT,
     Choice,
     Counted,
     InputError,
@@ -67,8 +68,8 @@ def _read(file: Any, path: Path, choice: Choice) -> Table:
     if mistaken:
         kind = schema.field(names.index(mistaken[0])).type
         raise InputError(
-            f"{path}, column {mistaken[0]!r} holds {kind}, not numbers. Choose other columns with "
-            "--columns."
+            f"{path}, column {mistaken[0]!r} holds {kind}, not numbers. {OF_TEXT}, or choose other "
+            "columns with --columns."
         )
     require_some(path, [*kept, *places.words], names)
     # The number of rows is only a claim: a page of a few bytes may stand for millions of rows.

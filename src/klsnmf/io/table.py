@@ -27,6 +27,9 @@ _LONGEST_NAME = 60
 #: A column with more different words than this holds names or text, and no categories.
 MOST_CATEGORIES = 50
 
+#: What to do with columns of text that were named in --columns.
+OF_TEXT = "Use --encode for categories, --text-column for text"
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -153,7 +153,7 @@ class NeighborGraph:
     def by_density(self) -> NeighborGraph:
         """Links times the density at both ends: a walk goes where samples are dense.
 
-        A few samples scattered between two clusters are a way from one to the other, because the
+        A few samples scattered between two clusters form a bridge from one to the other, because the
         neighbours of each are the next ones. Where links count by density, a walk that meets them
         goes back to where it came from.
         """

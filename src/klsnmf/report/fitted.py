@@ -56,7 +56,7 @@ def evidence(estimator: Any) -> list[Chart]:
         numbers = np.asarray(found.candidates), np.asarray(values, float)
         return Chart(title, words, draw(*numbers, found.chosen, alt=alt))
 
-    score = "Persistence and clarity together. The largest number near the best score is chosen."
+    score = "What decides. The largest number of clusters with a score near the best is chosen."
     time = "How long a walk from neighbour to neighbour sees exactly so many clusters (logarithm)."
     clear = "How much more the clusters explain than cuts of a single piece would."
     return [

@@ -1,4 +1,4 @@
-// What the reader has changed: a list of steps. The state is made from it anew, so that undoing is
+// What the reader has changed: a list of steps. The state is made from it again, so that undoing is
 // to take the last step away.
 const steps = [];
 const undone = [];

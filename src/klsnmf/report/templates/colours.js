@@ -56,7 +56,7 @@ function onScale(share) {
 
 const painted = []; // what each point was painted with last
 
-// To draw a mark anew takes a browser long, so only what differs is set.
+// To draw a mark again takes a browser long, so only what differs is set.
 function paint(mark, by, point) {
   const place = by.category ? by.category(point) : homeOf(points[point]);
   const share = by.share?.(point);

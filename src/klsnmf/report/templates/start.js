@@ -1,4 +1,4 @@
-// After a change everything is drawn anew; after a look at something else, what it concerns.
+// After a change everything is drawn again; after a look at something else, what it concerns.
 function draw() {
   drawNames();
   drawStrengths();
