@@ -153,9 +153,9 @@ class NeighborGraph:
     def by_density(self) -> NeighborGraph:
         """Links times the density at both ends: a walk goes where samples are dense.
 
-        A few samples scattered between two clusters form a bridge from one to the other, because the
-        neighbours of each are the next ones. Where links count by density, a walk that meets them
-        goes back to where it came from.
+        A few samples scattered between two clusters form a bridge from one to the other, because
+        the neighbours of each are the next ones. Where links count by density, a walk that meets
+        them goes back to where it came from.
         """
         r = np.asarray(self.kernel.r)
         usual = float(np.median(r))
