@@ -350,6 +350,30 @@ FAULTS = [
         "test_a_start_of_any_size_loses_no_column",
     ),
     Fault(
+        "Gaps are filled with zeros, not with the last factors",
+        "B = self.on_G.pulled(product + self.rest(V, other) @ other)",
+        "B = self.on_G.pulled(product)",
+        "test_a_step_with_gaps_that_are_filled",
+    ),
+    Fault(
+        "Missing entries: rows that do not know an entry take part in its guess",
+        "used = known[near]  # (rows, looked_at, p)",
+        "used = np.ones_like(known[near])",
+        "test_a_guess_is_the_mean_of_the_nearest_rows_that_know",
+    ),
+    Fault(
+        "Missing entries: all rows count alike, however far they are",
+        "weight = (d2[:, -1:] / np.maximum(d2, least)) ** 2",
+        "weight = np.ones_like(d2)",
+        "test_a_guess_is_the_mean_of_the_nearest_rows_that_know",
+    ),
+    Fault(
+        "Missing entries: the smaller ranks are not left",
+        "least, chosen = found.error, each",
+        "least = found.error",
+        "test_ranks_rise_while_the_error_falls",
+    ),
+    Fault(
         "The size of a start forgets the penalty",
         "        return self.on_G.pulled(of_second)",
         "        return of_second",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import datasets, metrics, report
     from .estimators.factor import ONMF, WNMF, SemiNMF
     from .estimators.graph_factor import GNMF, RMNMF
+    from .estimators.imputer import NMFImputer
     from .estimators.kernel import CNMF, KNMF, KernelKMeans
     from .estimators.kls import GLSNMF, KLSNMF, LSNMF, levels, n_clusters_evidence, path
     from .estimators.rank import rank_evidence
@@ -31,6 +32,7 @@ __all__ = [
     "RMNMF",
     "WNMF",
     "KernelKMeans",
+    "NMFImputer",
     "SemiNMF",
     "datasets",
     "levels",

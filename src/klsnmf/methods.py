@@ -15,6 +15,7 @@ HOMES = {
     **dict.fromkeys(["ONMF", "SemiNMF", "WNMF"], "estimators.factor"),
     **dict.fromkeys(["GNMF", "RMNMF"], "estimators.graph_factor"),
     "rank_evidence": "estimators.rank",
+    "NMFImputer": "estimators.imputer",
     "prepare": "preparation.frames",
     "walk_score": "solve.judge",
 }

@@ -14,7 +14,7 @@ from klsnmf.models.base import State
 from klsnmf.models.convex import ConvexNMF
 from klsnmf.models.extrapolated import Extrapolated
 from klsnmf.models.gnmf import GraphNMF
-from klsnmf.models.nmf import NMF, Penalty, WeightedNMF
+from klsnmf.models.nmf import NMF, FilledNMF, Penalty, WeightedNMF
 from klsnmf.models.onmf import GroupedONMF, grouped
 from klsnmf.models.quadratic import sweeps_worth, swept, swept_by_row
 from klsnmf.models.rmnmf import GroupedRobust
@@ -48,6 +48,10 @@ def known(X, M, **penalties):
     return WeightedNMF(Data(M * X), M, float(np.sum(M * X**2)), **penalties)
 
 
+def filled(X, M, **penalties):
+    return FilledNMF(Data(M * X), M, float(np.sum(M * X**2)), **penalties)
+
+
 def gaps(shape, seed):
     rng = np.random.default_rng(seed)
     return rng.uniform(0, 2, size=shape) * (rng.random(shape) < 0.7)
@@ -79,6 +83,23 @@ def test_a_sweep_with_weights_is_each_entry_at_its_best_in_turn(seed, ridge):
     expected = naive.weighted_sweep(V, M, F, (M * X) @ F, ridge)
     rows = M.any(axis=1) if ridge == 0 else slice(None)  # nothing is known of the others
     np.testing.assert_allclose(found[rows], expected[rows], **close)
+
+
+@given(seed=seeds, ridge=st.sampled_from([0.0, 0.3]))
+@settings(max_examples=30, deadline=None)
+def test_a_step_with_gaps_that_are_filled(seed, ridge):
+    """A sweep as if what is not known were what the last factors say."""
+    X, G, F = problem(seed)
+    M = gaps(X.shape, seed)
+    M[0, 0] = 2
+    model = filled(X, M, on_G=Penalty(square=ridge), on_F=Penalty(square=ridge))
+    assert sweeps_worth(model.X, G.shape[1]) == sweeps_worth(model.X.T, G.shape[1]) == 1
+    top, I = M.max(), np.eye(G.shape[1])
+    Z = M * X + (top - M) * (G @ F.T)
+    found = model.first_step(G.copy(), F, (M * X) @ F)
+    np.testing.assert_allclose(found, naive.sweep(G, top * F.T @ F + ridge * I, Z @ F), **close)
+    found = model.second_step(F.copy(), G, (M * X).T @ G)
+    np.testing.assert_allclose(found, naive.sweep(F, top * G.T @ G + ridge * I, Z.T @ G), **close)
 
 
 @given(seed=seeds, alpha=st.sampled_from([0.01, 1.0, 100.0]))
@@ -142,6 +163,8 @@ def solvers_of(seed):
         "sparse nmf": (Extrapolated(NMF(Data(sparse.csr_array(X)))), pair),
         "wnmf": (Extrapolated(known(X, M)), pair),
         "wnmf with penalties": (Extrapolated(known(X, M, on_G=some, on_F=some)), pair),
+        "filled": (Extrapolated(filled(X, M)), pair),
+        "filled with penalties": (Extrapolated(filled(X, M, on_G=some, on_F=some)), pair),
         "semi-nmf": (Extrapolated(SemiNonnegative(Data(signed))), pair),
         "gnmf": (Extrapolated(GraphNMF(Data(X), graph, 2.0)), pair),
         "cnmf": (Extrapolated(ConvexNMF(DenseGram(X @ X.T))), {"W": W, "G": V}),
@@ -218,7 +241,11 @@ def test_grouped_rmnmf_ends_with_its_constraints_and_its_objective(seed, alpha):
 
 
 @pytest.mark.parametrize(
-    "name", ["nmf", "sparse nmf", "wnmf", "nmf with penalties", "wnmf with penalties"]
+    "name",
+    [
+        *("nmf", "sparse nmf", "wnmf", "filled"),
+        *("nmf with penalties", "wnmf with penalties", "filled with penalties"),
+    ],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_that_has_converged_solves_its_problem(name, seed):
@@ -229,7 +256,7 @@ def test_a_fit_that_has_converged_solves_its_problem(name, seed):
     assert solution.status is Status.CONVERGED
     assert solution.residual <= 1e-7
     s = State(**solution.factors)
-    M = gaps(X.shape, seed) if "wnmf" in name else np.ones_like(X)
+    M = gaps(X.shape, seed) if "wnmf" in name or "filled" in name else np.ones_like(X)
     penalty = Penalty(0.05, 0.1) if "penalties" in name else Penalty()
     slopes = naive.nmf_slopes(X, M, s.G, s.F)
     for V, slope in zip((s.G, s.F), slopes, strict=True):

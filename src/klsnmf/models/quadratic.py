@@ -99,7 +99,13 @@ def _sweep_block(V: Array, A: Array, B: Array, most: int, E: Array | None) -> No
 
 
 def swept_by_row(
-    V: Array, weights: Array, other: Array, B: Array, most: int, ridge: float = 0.0
+    V: Array,
+    weights: Array,
+    other: Array,
+    B: Array,
+    most: int,
+    ridge: float = 0.0,
+    goes_on: float = _GOES_ON,
 ) -> Array:  # (n, k), (n, p), (p, k), (n, k)
     """The same where each row has its own A_i = Fᵀ diag(M_i) F + ridge·I, with M the weights."""
     n, k = V.shape
@@ -125,7 +131,7 @@ def swept_by_row(
             moved = float(np.vdot(weight, before))
             if turn == 0:
                 first = moved
-            if moved <= _GOES_ON**2 * first:
+            if moved <= goes_on**2 * first:
                 break
         V[rows] = part.T
     return V
