@@ -24,6 +24,7 @@ from klsnmf.core.words import wrapped
 from klsnmf.kernels import count as rule
 from klsnmf.kernels.neighbors import how_many_neighbors
 from klsnmf.solve.levels import (
+    MANY,
     MOST_AT_FIRST,
     clusters_along,
     count_on,
@@ -147,7 +148,7 @@ def scored(
     clear = rule.clarity(explained, chance)
     score = np.sqrt(time / (1 + time)) * clear**clarity_power * (k - 1) ** number_power * evenness
     score *= (2 * modularity) ** np.clip(dimension - rule.PLANE, 0, most_power)
-    real = (k <= MOST_AT_FIRST) | (clear > 0.5)
+    real = (k <= MANY) | (clear > 0.5)
     each: dict[int, tuple[float, float]] = {}
     for number, one in zip(found, zip(np.where(real, score, 0.0), ari, strict=True), strict=True):
         if number >= 2:

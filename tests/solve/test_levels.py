@@ -259,16 +259,17 @@ def test_a_graph_alone_is_left_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "lonely", "seen"),
+    ("numbers", "n", "lonely", "seen"),
     [
-        (Numbers(10, fewer=(5, 7), more=(25,)), 0.0, ["10", "5", "25", "25 density"]),
-        (Numbers(10, fewer=(5, 7)), 0.0, ["10", "5"]),
-        (Numbers(10, more=(25,)), 0.0, ["10"]),
-        (Numbers(10, more=(25,)), 0.01, ["10"]),
-        (Numbers(10, more=(25,)), 0.1, ["10 rank"]),
+        (Numbers(10, fewer=(5, 7), more=(25,)), 400, 0.0, ["10", "5", "25", "25 density"]),
+        (Numbers(10, fewer=(5, 7), more=(25,)), 9000, 0.0, ["10", "25 density"]),
+        (Numbers(10, fewer=(5, 7)), 400, 0.0, ["10", "5"]),
+        (Numbers(10, more=(25,)), 400, 0.0, ["10"]),
+        (Numbers(10, more=(25,)), 400, 0.01, ["10"]),
+        (Numbers(10, more=(25,)), 400, 0.1, ["10 rank"]),
     ],
 )
-def test_graphs_that_count(monkeypatch, numbers, lonely, seen):
+def test_graphs_that_count(monkeypatch, numbers, n, lonely, seen):
     class Graph(SimpleNamespace):
         def by_density(self):
             return Graph(q=self.q, K=f"{self.K} density")
@@ -280,7 +281,7 @@ def test_graphs_that_count(monkeypatch, numbers, lonely, seen):
 
     def noted(K, q, *rest):
         asked.append(K)
-        return counted([1.0, 0.1], q)
+        return counted([1.0, 0.1], q, n=n)
 
     monkeypatch.setattr(levels_module, "count", noted)
     monkeypatch.setattr(NeighborGraphs, "graph", lambda _, q: Graph(q=q, K=str(q), lonely=lonely))

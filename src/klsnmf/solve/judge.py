@@ -14,7 +14,7 @@ from ..grams.base import Gram
 from ..kernels.build import KernelSettings
 from ..kernels.count import PLANE, by_chance, clarity, evenness_of, scores
 from ..kernels.inputs import choose_row_norm, scaled, unit_of
-from .levels import MOST_AT_FIRST, numbered, persistence_of, slow_directions, told_by
+from .levels import MANY, numbered, persistence_of, slow_directions, told_by
 
 
 def walk_score(X: Any, labels: Any) -> float:
@@ -80,7 +80,7 @@ def score_of(labels: Labels, K: Gram, q: int, dimension: float = PLANE) -> float
     if not 1 < k < n:
         return 0.0
     # The same directions for every number of clusters, so that scores can be compared.
-    slow = slow_directions(K, min(max(k, MOST_AT_FIRST) + 1, n), np.random.RandomState(0))
+    slow = slow_directions(K, min(max(k, MANY) + 1, n), np.random.RandomState(0))
     explained, modularity = told_by(labels, slow, k)
     numbers = np.array([k])
     chance = by_chance(slow.values, numbers, n, q, dimension)

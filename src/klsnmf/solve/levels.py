@@ -38,15 +38,19 @@ from ..kernels.pieces import joined
 from .choose import RULE, Answer, weighed
 from .perron import settled
 
-#: Candidates go up to this many clusters, or to the most if the answer may lie beyond; and each has
-#: at least so many samples on average.
-MOST_AT_FIRST = 40
-_FEW = 20_000  # of more samples half as many candidates come first: eigenvectors take the time
+#: Candidates go up to this many clusters, and to twice as many where the answer is near the end, so
+#: that it may lie beyond, at most to this; and each has at least so many samples on average.
+MOST_AT_FIRST = 30
+_NEAR_THE_END = 1.25
 _MOST = 160
 _SMALLEST = 4
 
-#: Beyond the first candidates clusters must be clear by more than this: their number alone makes
-#: for a high score.
+#: In other graphs they go up to twice as many as the usual one tells, and at least to this.
+_ELSEWHERE = 20
+
+#: Beyond so many clusters they must be clear by more than this: their number alone makes for a high
+#: score.
+MANY = 40
 _HALF = 0.5
 
 #: Beyond so many clusters the most persistent of every few numbers is looked at.
@@ -64,6 +68,9 @@ _ASKED = 1500
 
 #: Stability: samples of a part at most.
 _PART = 1000
+
+#: Beyond so many samples fewer graphs count, because each takes as long as a fit.
+_FEW = 4000
 
 #: If more than this share of the samples is lonely, links count by rank. Of 63 public sets this is
 #: one, with 11 %; all others, and draws without clusters, have less than 1 %.
@@ -200,28 +207,29 @@ def numbered(labels: Labels) -> Labels:
 
 
 def count_on(graphs: NeighborGraphs, rng: np.random.RandomState) -> Counted:
-    """The evidence in the usual graph, and in three more where clusters can be thin.
+    """The evidence in the usual graph, and in others too where clusters can be thin.
 
     Samples along a curve have gaps by chance, and with few neighbours a curve breaks there. With
     more neighbours such gaps close. But clusters that are thin or near each other are one then, and
     only fewer neighbours tell them apart, or links that count by density. None of these graphs is
     right for all data. A number that is right is seen in most of them, and wrong ones differ: so
-    all count alike.
+    all count alike. Among many samples gaps are small, and links by density are enough.
 
     Where many samples are lonely, walks see these and nothing else. Then distances do not tell who
     is near, and only ranks count.
     """
 
-    def on(graph: NeighborGraph, most: int = MOST_AT_FIRST) -> Counted:
+    def on(graph: NeighborGraph, most: int | None = None) -> Counted:
         found = count(graph.K, graph.q, rng, graphs.numbers.dimension or PLANE, most)
         return replace(found, graph=graph, graphs=graphs)
 
     numbers, graph = graphs.numbers, graphs.graph(graphs.numbers.usual)
     usual = on(graph.by_rank() if graph.lonely > _LONELY else graph)
-    others = [graphs.graph(q) for q in numbers.fewer[:1]]
+    few = len(usual.slow.U) <= _FEW
+    others = [graphs.graph(q) for q in numbers.fewer[:1] if few]
     for wide in (graphs.graph(q) for q in numbers.more if numbers.fewer):
-        others += [wide, wide.by_density()]
-    most = max(_EACH, 2 * usual.evidence.chosen)
+        others += [wide] * few + [wide.by_density()]
+    most = max(_ELSEWHERE, 2 * usual.evidence.chosen)
     return together([usual, *(on(graph, most) for graph in others)])
 
 
@@ -265,24 +273,24 @@ def count(
     q: int,
     rng: np.random.RandomState,
     dimension: float = PLANE,
-    most: int = MOST_AT_FIRST,
+    most: int | None = None,
 ) -> Counted:
     """The evidence in a graph of q neighbours, which lie in so many dimensions.
 
-    Or in another kernel matrix. At first there are so many candidates at most.
+    Or in another kernel matrix. There are so many candidates at most; else as many as it takes.
     """
     n = K.shape[0]
     limit = max(1, n // _SMALLEST)
-    most = min(most, MOST_AT_FIRST if n <= _FEW else MOST_AT_FIRST // 2, limit)
-    known: dict[int, Look] = {}
+    last = min(_MOST if most is None else most, limit)
+    m, known = min(MOST_AT_FIRST if most is None else most, limit), dict[int, Look]()
     while True:
-        slow = slow_directions(K, min(most + 1, n), rng)
+        slow = slow_directions(K, min(m + 1, n), rng)
         found = evidence_of(slow, q, rng, known, dimension)
         pieces = 1 - slow.values[-1] < _SEPARATE
-        beyond = pieces or 1.5 * found.chosen >= most or _still_rising(found.clarity)
-        if not beyond or most >= min(limit, _MOST):
+        beyond = pieces or _NEAR_THE_END * found.chosen >= m or _still_rising(found.clarity)
+        if not beyond or m >= last:
             return Counted(found, slow, rng)
-        most = min(2 * most, limit, _MOST)
+        m = min(2 * m, last)
 
 
 def _still_rising(clarity: Array) -> bool:
@@ -330,7 +338,7 @@ def evidence_of(
     evenness, modularity = (
         np.array([getattr(known[k], name) for k in asked]) for name in ("evenness", "modularity")
     )
-    real = (n_found >= 2) & ((numbers <= MOST_AT_FIRST) | (clear > _HALF))
+    real = (n_found >= 2) & ((numbers <= MANY) | (clear > _HALF))
     told = scores(numbers, persistence, clear, evenness, modularity, dimension)
     score = np.where(real, told, 0.0)
     # Several directions may lead to the same number of clusters, where others are specks.
