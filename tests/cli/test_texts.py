@@ -88,6 +88,7 @@ def test_a_model_of_a_folder_takes_a_column():
     assert accuracy(np.repeat(range(3), 5), labels) == 1
     _, told = run("predict", "texts-clusters", "new.csv", code=3)
     assert "new.csv has no column 'text'" in told
+    assert "Name the column of text with --text-column." in " ".join(told.split())
 
 
 def test_the_table_shows_words_and_the_join_has_them():

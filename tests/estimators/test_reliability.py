@@ -1292,7 +1292,7 @@ def test_missing_values_are_named_with_what_to_do(method):
 def test_a_kernel_matrix_with_gaps_or_of_distances_is_told_what_to_do():
     X, _ = blobs(20, 3, 6, 0)
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    with pytest.raises(ValueError, match=r"Is it a matrix of distances\?"):
+    with pytest.raises(ValueError, match="If X is a matrix of distances"):
         KLSNMF(3, kernel="precomputed").fit(D)
     D[2, 3] = np.nan
     with pytest.raises(ValueError, match="Compute them from samples without gaps"):

@@ -453,12 +453,12 @@ class TestBadInput:
         workers = Workers(client)
         last = SimpleNamespace(address="tcp://worker")
         killed = KilledWorker("task", last, 3)  # what the scheduler says then
-        with pytest.raises(ClusterError, match=r"died one after the other.*memory"):
+        with pytest.raises(ClusterError, match=r"died during the same task.*memory"):
             workers.results([workers.submit(_raise, killed)])
 
     def test_workers_without_klsnmf(self, client):
         workers = Workers(client)
-        with pytest.raises(ClusterError, match=r"misses a package.*install klsnmf"):
+        with pytest.raises(ClusterError, match=r"lacks a package.*Install klsnmf"):
             workers.results([workers.submit(__import__, "no_such_package")])
 
     def test_an_error_of_a_task_is_told_as_it_is(self, client):

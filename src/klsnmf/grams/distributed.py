@@ -153,13 +153,12 @@ class Workers:
                 alive = self._look(alive)
         except self.distributed.KilledWorker as error:
             raise ClusterError(
-                "Workers died one after the other of the same task, most often for lack of "
-                "memory: give them more of it, take more workers, or set n_neighbors for a "
-                "sparse kernel."
+                "Several workers died during the same task, most often for lack of memory. Give "
+                "them more memory, start more workers, or set n_neighbors for a sparse kernel."
             ) from error
         except (ModuleNotFoundError, AttributeError, block_tasks.VersionError) as error:
             raise ClusterError(
-                f"A worker misses a package, or has another version of it ({error}): install "
+                f"A worker lacks a package, or has another version of it ({error}). Install "
                 f"klsnmf {__version__} where the workers run."
             ) from error
         except self._lost() as error:

@@ -30,8 +30,8 @@ def read(reader: Callable[[Path], Table]) -> Table:
     """Write the input to a temporary file, and read that."""
     if sys.stdin.isatty():
         raise InputError(
-            "DATA is -, the standard input, and nothing is written to it. Send a table into it, as "
-            "in: cat table.csv | klsnmf cluster -"
+            "DATA is -, the standard input, but nothing is sent to it. Send a table, as in: "
+            "cat table.csv | klsnmf cluster -"
         )
     with TemporaryDirectory(prefix="klsnmf-") as folder:
         path = Path(folder, "stdin")

@@ -229,7 +229,8 @@ def column_places(path: Path, names: Sequence[str], choice: Choice) -> Places:
         ids = 0  # the index that pandas writes has no name
     others = [] if ids is not None else [place for place in range(len(names)) if place != labels]
     if choice.text_column is not None:
-        text = place_of(path, names, choice.text_column)
+        remedy = " Name the column of text with --text-column."
+        text = place_of(path, names, choice.text_column, remedy)
         free = [place for place in others if place != text]
         return Places([], frozenset(), ids, labels, [text], free)
     excluded = _matching(path, names, choice.exclude, choice.exact)
@@ -258,6 +259,13 @@ def _matching(
 ) -> dict[int, bool]:
     """The places of columns by names and patterns, and whether each was named in full."""
     found: dict[int, bool] = {}
+    absent = [word for word in given if exact and word not in names]
+    if len(absent) > 1:
+        raise InputError(
+            f"{path} lacks {len(absent)} of the {len(given)} columns of the model: "
+            f"{listed(absent)}. It has {listed(names)}. If they have other names, list all of them "
+            "with --columns, in the order of the model."
+        )
     for word in given if exact else split_all(names, given):
         if exact or word in names or not any(sign in word for sign in "*?["):
             found[place_of(path, names, word)] = True
@@ -305,7 +313,7 @@ def needs(path: Path, package: str, otherwise: str = "") -> InputError:
     )
 
 
-def place_of(path: Path, names: Sequence[str], name: str) -> int:
+def place_of(path: Path, names: Sequence[str], name: str, remedy: str = "") -> int:
     """The place of a column; if there is none, the error names the most similar column."""
     count = names.count(name)
     if count == 1:
@@ -314,7 +322,9 @@ def place_of(path: Path, names: Sequence[str], name: str) -> int:
         raise InputError(
             f"{path} has {count} columns called {name!r}. Give them different names in the file."
         )
-    raise InputError(f"{path} has no column {name!r}. {meant(name, names)}It has {listed(names)}.")
+    raise InputError(
+        f"{path} has no column {name!r}. {meant(name, names)}It has {listed(names)}.{remedy}"
+    )
 
 
 def split_all(names: Sequence[str], given: Sequence[str]) -> list[str]:

@@ -154,9 +154,9 @@ def check_gram(K: Gram, *, local: bool) -> None:
     lone = to_host(K.diagonal) <= 0
     if lone.any() and np.any(K.dot(np.ones((n, 1), K.dtype))[lone] != 0):
         raise ValueError(
-            "The kernel has K_ii <= 0 for a sample i that is like others, K_ij != 0, and the "
-            "objective has no lower bound then. Is it a matrix of distances? exp(-D²/(2σ²)) makes "
-            "a kernel of distances D. Else give the diagonal the largest entry of a row."
+            "A sample that is similar to others has no positive entry on the diagonal of the "
+            "kernel, and then the objective has no lower bound. If X is a matrix of distances D, "
+            "give exp(-D²/(2σ²)). Otherwise raise the diagonal to the largest entry of each row."
         )
     if local and K.smallest_distance() < -np.sqrt(limits.eps):
         raise ValueError(
