@@ -142,6 +142,18 @@ FAULTS = [
         "test_work_side_by_side_has_one_thread_of_blas_each",
     ),
     Fault(
+        "a dense product: only the first columns are made",
+        "product[:, parts[place]])\n\n        over_threads(work, len(parts), useful)\n",
+        "product[:, parts[place]])\n\n        over_threads(work, 1, useful)\n",
+        "test_dense_products_in_parts_are_the_same_with_any_threads",
+    ),
+    Fault(
+        "a dense product: what is filled counts as nearly empty",
+        "        if most <= 0:\n            return False\n",
+        "        if most < 0:\n            return False\n",
+        "test_what_is_nearly_empty_is_told",
+    ),
+    Fault(
         "threads: parts of a tall product depend on how many threads there are",
         "return list(slices(rows, min(most, -(-rows // useful))))",
         "return list(slices(rows, min(most, -(-rows // threads_of_blas(useful)))))",

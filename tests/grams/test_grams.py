@@ -10,7 +10,9 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from klsnmf import KLSNMF
-from klsnmf.core.arithmetic import row_parts
+from klsnmf.core import arithmetic
+from klsnmf.core.arithmetic import is_nearly_empty, row_parts
+from klsnmf.grams import array
 from klsnmf.grams.array import DenseGram
 from klsnmf.grams.diffused import DiffusedGram, diffuse, diffuse_enough
 from klsnmf.grams.graph import Graph
@@ -182,6 +184,31 @@ class TestDense(GramContract):
         for version in (K, np.asfortranarray(K)):
             assert np.shares_memory(DenseGram(version).K, version)
         np.testing.assert_allclose(DenseGram(np.repeat(K, 2, axis=1)[:, ::2]).dot(K), K @ K)
+
+
+@pytest.mark.parametrize("filled", [1.0, 0.02])
+def test_dense_products_in_parts_are_the_same_with_any_threads(filled, monkeypatch):
+    """A stack that is nearly empty is multiplied as a sparse matrix."""
+    monkeypatch.setattr(array, "_COLUMNS", 7)
+    for name in ("_PRODUCTS_PER_THREAD", "_DENSE_PRODUCTS_PER_THREAD"):
+        monkeypatch.setattr(arithmetic, name, 1)
+    rng, found = np.random.default_rng(0), []
+    K, V = rng.random((60, 60)), rng.random((60, 5)) * (rng.random((60, 5)) < filled)
+    K = K + K.T
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(DenseGram(K).dot(V))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], K @ V, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 50_000), (200, 30)])
+def test_what_is_nearly_empty_is_told(shape):
+    A = np.zeros(shape, np.float32)
+    assert is_nearly_empty(A, 1)
+    A[-1, -1] = 1
+    assert not is_nearly_empty(A, 1)
+    assert is_nearly_empty(A, 1.5)
 
 
 class TestSparse(GramContract):

@@ -314,6 +314,15 @@ def product(X: Matrix, V: Array) -> Array:  # (m, p), (p, k) -> (m, k)
         return np.asarray(safe_sparse_dot(X, V))
 
 
+def is_nearly_empty(A: Array, most: float) -> bool:
+    """Whether fewer entries than so many are not zero; others are not counted to the end."""
+    for rows in slices(len(A), max(1, _PAIRS // A.shape[1])):
+        most -= np.count_nonzero(A[rows])
+        if most <= 0:
+            return False
+    return True
+
+
 def smallest_entry(X: Matrix) -> float:
     """The smallest entry that is stored, or 0 if that is less."""
     if not on_host(X):

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from ..core import arrays, memory
-from ..core.arithmetic import asymmetry, times
+from ..core.arithmetic import asymmetry, is_nearly_empty, over_threads, threads_worth, times
+from ..core.arrays import slices
 from ..core.types import Array
 from .base import Gram, fits_single_precision, inverse_root
 
@@ -25,6 +26,9 @@ _BLOCK = 2**20
 #: A stack with fewer than one entry in so many is multiplied as a sparse matrix: it takes as long
 #: where there is one entry in 10 to 19.
 _SPARSE = 20
+
+#: Columns of K that a product takes together at least: with fewer BLAS is slower.
+_COLUMNS = 1000
 
 
 class DenseGram(Gram):
@@ -65,10 +69,16 @@ class DenseGram(Gram):
             return
         product = out.mT.reshape(fits * k, n)
         # An exact G has one entry a row: its product is a sum of rows of K for each cluster.
-        if _SPARSE * np.count_nonzero(wide) < wide.size:
+        if is_nearly_empty(wide, wide.size / _SPARSE):
             product[...] = times(sparse.csr_array(wide), self.K)
-        else:
-            np.matmul(wide, self.K, out=product)
+            return
+        useful = threads_worth(float(wide.size) * n)
+        parts = list(slices(n, max(-(-n // useful), _COLUMNS)))
+
+        def work(place: int) -> None:
+            np.matmul(wide, self.K[:, parts[place]], out=product[:, parts[place]])
+
+        over_threads(work, len(parts), useful)
 
     def dot(self, V: Array) -> Array:  # (n, k) -> (n, k)
         if arrays.on_host(self.K):
