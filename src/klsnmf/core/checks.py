@@ -64,14 +64,14 @@ def array(
 def sides_of(stored: Any, what: str, axes: int | None = None) -> tuple[int, ...]:
     """The claimed sides of an array: whole numbers whose product does not overflow."""
     found = np.asarray(stored)
-    need(found.dtype.kind in "iuf" and 0 < found.size <= 32, f"{what} has a shape that is none")
+    need(found.dtype.kind in "iuf" and 0 < found.size <= 32, f"{what} has an invalid shape")
     if found.dtype.kind == "f":
         whole = np.isfinite(found).all() and (found == np.rint(found)).all()
-        need(whole, f"{what} has a shape that is none")
+        need(whole, f"{what} has an invalid shape")
     sides = tuple(int(side) for side in found.ravel())
     need(axes in (None, len(sides)), f"{what} has {len(sides)} sides")
     need(min(sides) >= 0 and math.prod(max(side, 1) for side in sides) < _LONGEST,
-         f"{what} has a shape that is none")  # fmt: skip
+         f"{what} has an invalid shape")  # fmt: skip
     return sides
 
 

@@ -181,7 +181,10 @@ def _unpacked_fit(fit: Standing, samples: int) -> Standing:
     end: Any = fit.end  # so far it may be anything
     if end is not None:
         why = end.trouble is None or isinstance(end.trouble, Trouble)
-        need(isinstance(end.status, Status) and why and 0 <= end.share <= 1, "an end is none")
+        need(
+            isinstance(end.status, Status) and why and 0 <= end.share <= 1,
+            "the end of a fit is invalid",
+        )
     return Standing(
         fit.place,
         {name: _factor(V) for name, V in fit.factors.items()},
@@ -222,9 +225,9 @@ def _unpacked_generator(state: Any) -> Generator | None:
     if state is None:
         return None
     name, key, place, has_gauss, gauss = state
-    need(name == "MT19937", "a generator is none")
-    need(key.dtype == np.uint32 and key.shape == (_TWISTER,), "a generator is none")
+    need(name == "MT19937", "the state of a generator is invalid")
+    need(key.dtype == np.uint32 and key.shape == (_TWISTER,), "the state of a generator is invalid")
     # numpy does not check this number.
-    need(type(place) is int and 0 <= place <= _TWISTER, "a generator is none")
-    need(type(has_gauss) is int and has_gauss in (0, 1), "a generator is none")
+    need(type(place) is int and 0 <= place <= _TWISTER, "the state of a generator is invalid")
+    need(type(has_gauss) is int and has_gauss in (0, 1), "the state of a generator is invalid")
     return name, key, place, has_gauss, float(gauss)
