@@ -24,8 +24,8 @@ from klsnmf import __version__
 from klsnmf.core.tables import head, line
 from klsnmf.core.words import wrapped
 
-from . import levels, rival_tools
-from .invented_shapes import SHAPES, shape
+from . import level_tables, levels, rival_tools
+from .invented_shapes import EARLY, LATER, SHAPES, shape
 from .rivals import append, count_classes, scores, threads
 from .rows import Row, read_file
 
@@ -94,53 +94,50 @@ def run(file: Path, cells: Iterator[Cell]) -> None:
 
 
 def page(rows: list[Row]) -> str:
-    untold = [row for row in rows if row["told"] == "0"]
-    told = [row for row in rows if row["told"] == "1"]
     names = [name for name in SHAPES if any(row["shape"] == name for row in rows)]
-    text = ["# Invented shapes", "", *_unknown(untold), "", *_known(told)]
+    text = ["# Invented shapes", "", *_means(rows), "", *_clear(rows)]
     text += ["", *_each(rows, names)]
     return "\n".join(text) + "\n"
 
 
-def _unknown(rows: list[Row]) -> list[str]:
-    text = ["The number of clusters not known.", ""]
-    text += head("", "draws", "mean adjusted Rand", "exact number", "far off")
-    for tool, some in _by_tool(rows, UNTOLD):
-        off = np.array([levels_off(row) for row in some])
-        text.append(
-            line(
-                tool,
-                len(some),
-                f"{_mean(some):.3f}",
-                f"{np.mean(off == 1):.0%}",
-                int((off > levels.level_tables.FAR).sum()),
-            )
-        )
-    ours = [row for row in rows if row["tool"] == "KLSNMF"]
+def _means(rows: list[Row]) -> list[str]:
+    """For each tool the mean over the shapes that were there early, and over later ones."""
+    text = ["The mean adjusted Rand index; and how often the number is exact, if it is not known."]
+    for told, tools in (("0", UNTOLD), ("1", TOLD)):
+        heads = [*("early shapes", "later shapes"), *(["exact", "far off"] if told == "0" else [])]
+        title = "number known" if told == "1" else "number not known"
+        text += ["", *head(title, *heads)]
+        for tool in tools:
+            of_tool = [row for row in rows if (row["told"], row["tool"]) == (told, tool)]
+            if not of_tool:
+                continue
+            some = [[row for row in of_tool if row["shape"] in each] for each in (EARLY, LATER)]
+            cells = [f"{_mean(part):.3f} ({len(part)})" if part else "" for part in some]
+            if told == "0":
+                off = np.array([levels_off(row) for row in of_tool])
+                cells += [f"{np.mean(off == 1):.0%}", str((off > level_tables.FAR).sum())]
+            text.append(line(tool, *cells))
+    return text
+
+
+def _clear(rows: list[Row]) -> list[str]:
+    ours = [row for row in rows if row["tool"] == "KLSNMF" and row["told"] == "0"]
     clear = [row for row in ours if row["clear"] == "1"]
     right = [row for row in ours if levels_off(row) == 1]
     both = sum(row["clear"] == "1" for row in right)
-    if clear and right:
-        text += [
-            "",
-            f"KLSNMF calls {len(clear)} of its {len(ours)} answers clear. The number is exact in "
-            f"{both / len(clear):.0%} of them. Of all answers whose number is exact, "
-            f"{both / len(right):.0%} are called clear.",
-        ]
-    return text
+    if not clear or not right:
+        return []
+    return [
+        f"KLSNMF calls {len(clear)} of its {len(ours)} answers clear. The number is exact in "
+        f"{both / len(clear):.0%} of them. Of all answers whose number is exact, "
+        f"{both / len(right):.0%} are called clear.",
+    ]
 
 
 def levels_off(row: Row) -> float:
     """By what factor the number is wrong."""
     found, right = max(int(row["chosen"]), 1), int(row["k"])
     return max(found / right, right / found)
-
-
-def _known(rows: list[Row]) -> list[str]:
-    text = ["The number of clusters known.", "", *head("", "draws", "mean adjusted Rand")]
-    for tool, some in _by_tool(rows, TOLD):
-        text.append(line(tool, len(some), f"{_mean(some):.3f}"))
-    return text
 
 
 def _each(rows: list[Row], names: list[str]) -> list[str]:
@@ -156,12 +153,6 @@ def _each(rows: list[Row], names: list[str]) -> list[str]:
             line(name, of[0]["k"], *(f"{_mean(some):.3f}" if some else "" for some in cells))
         )
     return text
-
-
-def _by_tool(rows: list[Row], tools: tuple[str, ...]) -> Iterator[tuple[str, list[Row]]]:
-    for tool in tools:
-        if some := [row for row in rows if row["tool"] == tool]:
-            yield tool, some
 
 
 def _mean(rows: list[Row]) -> float:

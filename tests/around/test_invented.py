@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks import invented
-from benchmarks.invented_shapes import NOISE, SHAPES, shape
+from benchmarks.invented_shapes import SHAPES, shape
+from benchmarks.shape_parts import NOISE
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -53,10 +54,11 @@ def test_tables_are_made_from_rows_alone():
         row("bars", "KLSNMF", True, 4, 4, 0.9),
         row("bars", "Genie", True, 4, 4, 0.8),
     ]
+    rows.append(row("wheels", "KLSNMF", False, 2, 2, 0.6, clear=0))
     page = invented.page(rows)
-    assert "| KLSNMF | 2 | 0.700 | 50% | 1 |" in page
-    assert "| HDBSCAN | 1 | 0.000 | 0% | 0 |" in page
-    assert "1 of its 2 answers clear" in page
-    assert "| Genie | 1 | 0.800 |" in page
+    assert "| KLSNMF | 0.700 (2) | 0.600 (1) | 67% | 1 |" in page
+    assert "| HDBSCAN | 0.000 (1) |  | 0% | 0 |" in page
+    assert "1 of its 3 answers clear" in page
+    assert "| Genie | 0.800 (1) |  |" in page
     assert "| bars | 4 | 1.000 | 0.000 | 0.900 | 0.800 |" in page
     assert "| moons | 2 | 0.400 |" in page
