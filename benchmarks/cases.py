@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 TRANSCRIPTIONS = {"transcription": "float64", "transcription in float32": "float32"}
@@ -25,7 +26,12 @@ METHODS = {
     "KMeans": 10**6,
     "NMF": 10**6,
     "SpectralClustering": 10_000,
+    "UMAP+KMeans": 100_000,
+    "Leiden": 100_000,
 }
+
+#: Packages of other projects, without which methods are left out.
+PACKAGES = {"UMAP+KMeans": ["umap"], "Leiden": ["leidenalg", "igraph"]}
 
 DENSE_SIZES = (500, 1000, 2000, 4000, 8000, 16_000)
 TILED_SIZES = (5000, 10_000, 20_000, 50_000)
@@ -84,7 +90,7 @@ def transcription(n: int, threads: int, what: str) -> Job:
 
 
 def jobs(cores: int, mnist: bool) -> Iterator[Job]:
-    """All jobs, case by case, rivals next to each other."""
+    """All jobs, case by case, rivals next to each other, each with one thread and with all."""
     for n in DENSE_SIZES:
         yield from (transcription(n, cores, what) for what in TRANSCRIPTIONS)
         yield from (dense("dense", n, cores, fits) for fits in (1, 35))
@@ -101,7 +107,13 @@ def jobs(cores: int, mnist: bool) -> Iterator[Job]:
     sets = {"clusters": FIT_SIZES, "curves": FIT_SIZES, "mnist": (70_000,) if mnist else ()}
     for n in sorted({n for sizes in sets.values() for n in sizes}):
         for data in [name for name, sizes in sets.items() if n in sizes]:
-            yield from (fit("fit", n, cores, data, m) for m, most in METHODS.items() if n <= most)
+            for method in (m for m, most in METHODS.items() if n <= most and is_there(m)):
+                counts = {cores} if method == SAMPLES else {1, cores}
+                yield from (fit("fit", n, count, data, method) for count in sorted(counts))
+
+
+def is_there(method: str) -> bool:
+    return all(find_spec(package) is not None for package in PACKAGES.get(method, []))
 
 
 def quick_jobs(cores: int) -> Iterator[Job]:

@@ -163,10 +163,13 @@ def require(tools: list[str]) -> None:
             )
 
 
-def warm_up(name: str) -> None:
-    """Let a tool compile what it compiles, on samples that do not matter."""
+def warm_up(name: str, seed: Seed = 0) -> None:
+    """Let a tool compile what it compiles, on samples that do not matter.
+
+    Without a seed UMAP uses threads, and compiles other code.
+    """
     tool, rng = TOOLS[name], np.random.RandomState(0)
     # UMAP searches neighbours in another way from 4096 samples on.
     for n in (60, 4100) if tool.compiles else ():
         X = rng.normal(size=(n, 4)).astype(np.float32)
-        tool.cluster(tool.prepare(X, 0), 3, 0)
+        tool.cluster(tool.prepare(X, seed), 3, 0)

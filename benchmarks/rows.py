@@ -69,6 +69,16 @@ def first(rows: Iterable[Row], **wanted: object) -> Row | None:
     return next(iter(select(rows, **wanted)), None)
 
 
+def with_best_threads(rows: Iterable[Row]) -> list[Row]:
+    """Of rows that differ in the number of threads the fastest."""
+    fastest: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        same = tuple(row[name] for name in KEYS if name != "threads")
+        if same not in fastest or number(row, "seconds") < number(fastest[same], "seconds"):
+            fastest[same] = row
+    return list(fastest.values())
+
+
 def values(rows: Iterable[Row], name: str) -> list[str]:
     """The different values of a column, numbers by size and words as they come."""
     found = list(dict.fromkeys(row[name] for row in rows))

@@ -37,7 +37,7 @@ def synthetic_rows(mnist=True, cores=2):
                 "version": "1.2.3",
             }
             made[job.case].append({name: str(value) for name, value in row.items()})
-    return made
+    return made | {"fit": rows.with_best_threads(made["fit"])}
 
 
 # ------------------------------------------------------------------------------------------- rows
@@ -71,6 +71,23 @@ def test_rows_are_kept_and_replaced_by_their_keys(tmp_path):
     assert [row["seconds"] for row in rows.read(tmp_path, "width")] == ["7", two["seconds"]]
     assert [file.name for file in tmp_path.iterdir()] == ["width.csv"]
     assert rows.read(tmp_path, "dense") == []
+
+
+def test_the_best_number_of_threads_counts():
+    one, two = ({**synthetic_rows()["fit"][0], "threads": count} for count in ("1", "2"))
+    other = {**one, "n": "77", "seconds": ""}  # nothing was measured
+    one["seconds"], two["seconds"] = "3.0", "2.0"
+    assert rows.with_best_threads([one, two, other]) == [two, other]
+    assert rows.with_best_threads([two, one]) == [two]
+
+
+def test_methods_of_packages_that_are_not_there_are_left_out(monkeypatch):
+    monkeypatch.setitem(cases.PACKAGES, "Leiden", ["no_such_package"])
+    made = {what for job in cases.jobs(2, mnist=False) for what in job.makes}
+    assert "Leiden" not in made
+    assert "KLSNMF" in made
+    counts = {job.threads for job in cases.jobs(8, mnist=False) if job.makes == ("KMeans",)}
+    assert counts == {1, 8}
 
 
 @pytest.mark.parametrize("cores", [1, 2, 6, 8])
@@ -143,7 +160,7 @@ def test_numbers_of_the_tables(tmp_path):
     ]
     text = tables.page(measured, {}, [])
     assert '20000,0.500,0.750,1.50,321,"1,600"' in text
-    assert "scikit-learn" not in text  # a section without rows is left out
+    assert "other tools" not in text  # a section without rows is left out
     assert ".. image" not in text
 
 
