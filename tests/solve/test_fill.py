@@ -14,7 +14,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def with_gaps(X, share, seed):
-    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+    return np.where(np.random.default_rng([seed, 1]).random(X.shape) < share, np.nan, X)
 
 
 def how(seed=0, fits=2):
@@ -44,12 +44,12 @@ def test_a_guess_is_the_mean_of_the_nearest_rows_that_know(seed, share, few):
 def test_shares_are_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
     truth = rng.random(50)
-    guesses = truth[:, None] + rng.normal(size=(50, 3)) * [0.1, 0.3, 0.2]
+    guesses = truth[:, None] + rng.normal(size=(50, 4)) * [0.1, 0.3, 0.2, 0.2]
     found = shares(guesses, truth)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
     error = np.sum((guesses @ found - truth) ** 2)
-    for other in rng.dirichlet([0.3, 0.3, 0.3], size=200):
+    for other in rng.dirichlet([0.3] * 4, size=200):
         assert error <= np.sum((guesses @ other - truth) ** 2) * (1 + 1e-3)
 
 
@@ -84,7 +84,7 @@ def test_a_table_of_many_small_groups_is_filled_by_neighbours(seed):
     X = rng.random((40, 30)).repeat(8, axis=0) + 0.02 * rng.random((320, 30))
     seen = with_gaps(X, 0.3, seed).astype(np.float32)
     found, filled = filling(seen, 5, how(seed))
-    assert found.weights[1:].sum() > 0.5
+    assert found.weights[1:3].sum() > 0.5
     assert np.sqrt(np.mean((filled - X)[np.isnan(seen)] ** 2)) < 0.2 * X.std()
 
 
@@ -110,3 +110,14 @@ def test_ranks_rise_while_the_error_falls(monkeypatch):
     assert asked[:2] == [5, 10]
     assert found.factors.rank >= 10
     assert asked[-1] == found.factors.rank
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_of_which_nothing_can_be_known_is_filled_by_means(seed):
+    rng = np.random.default_rng(seed)
+    X = (np.arange(1, 21) + rng.random((200, 20))).astype(np.float32)
+    seen = with_gaps(X, 0.5, seed)
+    found, filled = filling(seen, None, how(seed))
+    gone = np.isnan(seen)
+    assert np.sqrt(np.mean((filled - X)[gone] ** 2)) < 1.05 * 12**-0.5
+    np.testing.assert_allclose(found.means, np.nanmean(seen, axis=0), rtol=1e-5)

@@ -23,11 +23,12 @@ from .validate import fit_method
 class NMFImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills in missing values by factorizations and by the nearest rows.
 
-    The guess for an entry that is NaN is a mixture of three: the mean of several nonnegative
+    The guess for an entry that is NaN is a mixture of four: the mean of several nonnegative
     factorizations of the known entries; the mean of the rows that are nearest in the table that
-    this fills; and the same once more. A tenth of the known entries is hidden to choose the rank, a
-    ridge, and the shares of the three. So the imputer suits tables with few kinds of rows, such as
-    ratings, and tables in which rows have near neighbours, such as images.
+    this fills; the same once more; and the mean of the column. A tenth of the known entries is
+    hidden to choose the rank, a ridge, and the shares of the four. So the imputer suits tables with
+    few kinds of rows, such as ratings, and tables in which rows have near neighbours, such as
+    images.
 
     Distances and errors are those of the table as it is: scale features of different units first.
     If an entry is negative, the smallest known entry of each column is subtracted for the fit.
@@ -51,8 +52,8 @@ class NMFImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     n_components_ : int
-    shares_ : ndarray of shape (3,)
-        The shares of the factorizations, and of both searches for the nearest rows.
+    shares_ : ndarray of shape (4,)
+        The shares of the factorizations, of both searches for the nearest rows, and of the means.
     error_ : float
         The root mean squared error of the hidden entries: what to expect. NaN if too few entries
         are known to hide some.
@@ -171,13 +172,11 @@ class NMFImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
             )
         signed = np.nanmin(X) < 0
-        count = np.maximum(known.sum(axis=0), 1)
         self._least = np.where(known, X, np.inf).min(axis=0) if signed else np.zeros(X.shape[1])
         self._least[self._lost] = 0
         rest = np.where(known, X - self._least, 0)
         most = float(rest.max()) or 1.0
         self._unit = most * (float((rest / most).sum() / known.sum()) or 1.0)
-        self._means = self._least + self._unit * (rest / self._unit / count).sum(axis=0)
         settings = Settings(
             self.n_init, self.max_iter, self.tol, check_random_state(self.random_state)
         )
@@ -203,5 +202,5 @@ class NMFImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "features. Leave them out.",
                 UserWarning,
             )
-            guess[nothing] = self._means
+            guess[nothing] = self._filling.means * self._unit + self._least
         return np.where(np.isnan(X), guess, X).astype(X.dtype, copy=False)

@@ -3,8 +3,8 @@
 First, a mean of several factorizations GFᵀ with a ridge fills the gaps. It knows what holds for the
 whole table. Then the distances of rows of the filled table are known, and a missing entry is the
 weighted mean of the nearest rows in which it is known. Done once more with the table that this
-fills, it finds better neighbours. The guess is a mixture of all three, with weights that fit
-entries best that were hidden. So are the rank and the ridge.
+fills, it finds better neighbours. The guess is a mixture of these three and of the means of the
+columns, with weights that fit entries best that were hidden. So are the rank and the ridge.
 """
 
 from __future__ import annotations
@@ -98,13 +98,15 @@ class Filling:
     factors : the factorizations
     donors : (n, p) the rows with known entries, NaN elsewhere
     tables : the donors as the first and as the second search for neighbours sees them
-    weights : the shares of the factorizations and of both searches
+    means : (p,) of the known entries
+    weights : the shares of the factorizations, of both searches, and of the means
     error : root mean squared error of hidden entries; NaN if too few are known to hide any
     """
 
     factors: Factors
     donors: Array
     tables: tuple[Array, Array]
+    means: Array
     weights: Array
     error: float
 
@@ -113,7 +115,7 @@ class Filling:
         first = self.factors.guess(X)
         second = by_neighbours(X, first, self.donors, self.tables[0])
         third = by_neighbours(X, second, self.donors, self.tables[1])
-        return mixture(X, [first, second, third], self.weights)
+        return mixture(X, [first, second, third, means_for(X, self.means)], self.weights)
 
 
 def filling(
@@ -123,7 +125,7 @@ def filling(
     known = np.argwhere(~np.isnan(X))
     hidden = tuple(known[settings.rng.random_sample(len(known)) < HIDDEN].T)
     norm = largest_singular_value(X)
-    best = Tried(rank or 1, RIDGES[0] * norm, np.array([1.0, 0, 0]), np.nan)
+    best = Tried(rank or 1, RIDGES[0] * norm, np.array([1.0, 0, 0, 0]), np.nan)
     if len(hidden[0]) >= FEWEST:
         best = min(tried_out(X, hidden, rank, norm, settings), key=lambda one: one.error)
     factors, guess = fitted(X, best.rank, best.ridge, settings)
@@ -131,7 +133,7 @@ def filling(
     donors = X[some]
     guesses = all_guesses(X, guess, donors, some)
     first, second = (np.where(np.isnan(donors), each[some], donors) for each in guesses[:2])
-    found = Filling(factors, donors, (first, second), best.weights, best.error)
+    found = Filling(factors, donors, (first, second), means(X), best.weights, best.error)
     return found, mixture(X, guesses, best.weights)
 
 
@@ -188,11 +190,20 @@ def donors_of(X: Array, rng: np.random.RandomState) -> Any:
 
 
 def all_guesses(X: Array, first: Array, donors: Array, some: Any) -> list[Array]:
-    """By factors, and by both searches for neighbours among ``some`` rows of X, the donors."""
+    """By factors, by both searches for neighbours among ``some`` rows of X, and by the means."""
     known = ~np.isnan(donors)
     second = by_neighbours(X, first, donors, np.where(known, donors, first[some]))
     third = by_neighbours(X, second, donors, np.where(known, donors, second[some]))
-    return [first, second, third]
+    return [first, second, third, means_for(X, means(X))]
+
+
+def means(X: Array) -> Array:  # (n, p) -> (p,)
+    """Of the known entries of each column, or 0."""
+    return np.nan_to_num(X).sum(axis=0) / np.maximum((~np.isnan(X)).sum(axis=0), 1)
+
+
+def means_for(X: Array, means: Array) -> Array:  # (m, p), (p,) -> (m, p)
+    return np.broadcast_to(means.astype(X.dtype), X.shape)
 
 
 def mixture(X: Array, guesses: list[Array], weights: Array) -> Array:
@@ -200,7 +211,7 @@ def mixture(X: Array, guesses: list[Array], weights: Array) -> Array:
     return np.where(np.isnan(X), guess, X)
 
 
-def shares(guesses: Array, truth: Array) -> Array:  # (m, 3), (m,) -> (3,)
+def shares(guesses: Array, truth: Array) -> Array:  # (m, 4), (m,) -> (4,)
     """The w ≥ 0 with sum 1 and the smallest squared error; the sum is a very heavy equation."""
     heavy = 1e3 * np.linalg.norm(guesses)
     A = np.vstack([guesses, np.full(guesses.shape[1], heavy)])
