@@ -1252,6 +1252,18 @@ FAULTS = [
         "test_graphs_that_count",
     ),
     Fault(
+        "levels: many samples have as many graphs as few",
+        "few = len(usual.slow.U) <= _FEW",
+        "few = True",
+        "test_graphs_that_count",
+    ),
+    Fault(
+        "levels: the fit finds eigenvectors again that told the number",
+        "walk_on(graph.K, self.k) if known is None else Walk(known.spectrum, self.k)",
+        "walk_on(graph.K, self.k)",
+        "test_no_eigenvectors_are_found_twice",
+    ),
+    Fault(
         "levels: samples far from all others hide clusters",
         "graph.by_rank() if graph.lonely > _LONELY else graph",
         "graph",
