@@ -601,7 +601,7 @@ def test_pages_are_about_the_whole_folder_and_need_no_data(whole, tmp_path, monk
     ("arguments", "said"),
     [
         (["mnist"], "there is no table 'mnist'; there are semeion"),
-        (["--quick", "jaffe"], "--quick runs its own table"),
+        (["--quick", "jaffe"], "--quick: it has a table of its own"),
         (["--quick", "--column", "NMF"], "there is no column 'NMF'; there are CNMF"),
         (["--quick", "-N", "4"], "no table that is asked for has N = 4"),
     ],

@@ -109,8 +109,8 @@ def test_nothing_is_no_size(wrong):
 
 
 def test_a_size_in_words():
-    assert "2.1 GB a worker" in str(needs(10**7, 50, 10))
-    assert "none an iteration" in str(needs(10**7, 50, 10))
+    assert "2.1 GB per worker" in str(needs(10**7, 50, 10))
+    assert "none per iteration" in str(needs(10**7, 50, 10))
 
 
 def test_one_machine_fits_a_part_of_many():
