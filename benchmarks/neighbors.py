@@ -145,6 +145,7 @@ def tools(X: Any, true: Callable[[Any], float]) -> dict[str, Find]:
         enough = next(c for c in counts if true(by_cells_of_faiss(X, M, c)) >= SHARE)
         found[f"faiss IVF, {enough} cells"] = lambda X, m: by_cells_of_faiss(X, m, enough)
     if find_spec("pynndescent"):
+        by_descent(X[:MANY], M)  # it compiles on first use
         found["pynndescent"] = by_descent
     return found
 
