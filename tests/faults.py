@@ -136,6 +136,12 @@ FAULTS = [
         "test_one_and_two_threads_agree",
     ),
     Fault(
+        "threads: more than a container is granted",
+        "min(library.num_threads, cores_granted())",
+        "library.num_threads",
+        "test_no_more_threads_than_a_container_is_granted",
+    ),
+    Fault(
         "threads: a single part is left to the threads of BLAS",
         "    with threads_for(0):\n        if not others:\n            return function(first)\n",
         "    if not others:\n        return function(first)\n    with threads_for(0):\n",

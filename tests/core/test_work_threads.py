@@ -3,12 +3,13 @@
 import subprocess
 import sys
 
+import joblib
 import numpy as np
 import pytest
 import sklearn.cluster  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from klsnmf.core import arithmetic
+from klsnmf.core import arithmetic, work
 from klsnmf.core.arithmetic import tall_times
 from klsnmf.core.bases import tall_inner
 from klsnmf.core.work import allowed_threads, side_by_side, threads_for
@@ -79,3 +80,18 @@ def test_tall_products_are_the_same_to_the_last_bit_with_any_threads(monkeypatch
     for one, two, naive in zip(*found, (A @ M, A.T @ B, A @ (A.T @ B)), strict=True):
         np.testing.assert_array_equal(one, two)
         np.testing.assert_allclose(one, naive, rtol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+def test_no_more_threads_than_a_container_is_granted(monkeypatch):
+    """joblib reads what is granted: from Linux's control groups, and which cores are allowed."""
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 1)
+    work.cores_granted.cache_clear()
+    try:
+        with threadpool_limits(2):
+            before = counts("blas")
+            assert set(allowed_threads().values()) == {1}
+            with threads_for(1e12):
+                assert set(counts("blas")) == {1}
+            assert counts("blas") == before
+    finally:
+        work.cores_granted.cache_clear()

@@ -55,12 +55,27 @@ def _take_control() -> None:
 
 
 def allowed_threads() -> dict[str, int]:
-    """The number of threads that BLAS and OpenMP may use now, each."""
+    """The number of threads that BLAS and OpenMP may use now, each.
+
+    Libraries know the cores of a machine, but not how much of their time a container is granted.
+    """
     allowed: dict[str, int] = {}
     for library in _controller().lib_controllers:  # their info() tells much more, and takes longer
-        kind, count = library.user_api, library.num_threads
+        kind, count = library.user_api, min(library.num_threads, cores_granted())
         allowed[kind] = min(count, allowed.get(kind, count))
     return allowed
+
+
+@lru_cache(maxsize=1)
+def cores_granted() -> int:
+    """The cores that this process may use, as scikit-learn counts them too.
+
+    More threads than a container is granted would be stopped for most of the time. A limit rarely
+    changes, so it is read once.
+    """
+    from joblib import cpu_count  # comes with scikit-learn, and takes long
+
+    return int(cpu_count())
 
 
 def threads_of_blas(useful: int) -> int:
