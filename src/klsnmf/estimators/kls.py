@@ -253,10 +253,14 @@ class KLSNMF(Streamed, KernelClusterer):
 
 @dataclass(eq=False, repr=False)
 class GLSNMF(KLSNMF):
-    """KLS-NMF with a graph term: :class:`KLSNMF` with ``graph_weight=1`` by default."""
+    """KLS-NMF with a graph term: :class:`KLSNMF` with ``graph_weight=0.01`` by default.
+
+    If the weight is too large for the kernel, the rules do not keep GᵀG = I: G grows without bound,
+    and a warning says so.
+    """
 
     _: KW_ONLY
-    graph_weight: float = 1.0
+    graph_weight: float = 0.01
 
 
 @dataclass(eq=False, repr=False)
