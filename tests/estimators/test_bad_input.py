@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from klsnmf import (
     CNMF,
+    GLSNMF,
     GNMF,
     KLSNMF,
     KNMF,
@@ -30,7 +31,7 @@ from ..helpers import blobs
 
 OURS = {name: method for name, method in METHODS.items() if name not in ("kmeans", "spectral")}
 FACTORS = (WNMF, ONMF, SemiNMF, GNMF, RMNMF)
-BY_KERNEL = (KLSNMF, LSNMF, CNMF, KNMF, KernelKMeans)
+BY_KERNEL = (KLSNMF, LSNMF, GLSNMF, CNMF, KNMF, KernelKMeans)
 QUICK = {"n_init": 1, "random_state": 0}
 
 each = pytest.mark.parametrize("method", OURS.values(), ids=OURS.keys())
@@ -200,11 +201,36 @@ def test_penalties_that_are_none(name, value):
     refused(WNMF(3, **{name: value}), f"'{name}' parameter of WNMF", X)
 
 
-@pytest.mark.parametrize("value", [-1.0, np.nan, "much"])
-@pytest.mark.parametrize("method", [GNMF, RMNMF, KLSNMF, LSNMF])
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, "much"])
+@pytest.mark.parametrize("method", [GNMF, RMNMF, KLSNMF, LSNMF, GLSNMF])
 def test_weights_of_graphs_that_are_none(method, value):
     X, _ = blobs(20, 3, 6, 0)
     refused(method(3, graph_weight=value), f"'graph_weight' parameter of {method.__name__}", X)
+
+
+def test_weights_of_entries_are_finite():
+    X, _ = blobs(20, 3, 6, 0)
+    weights = np.full((20, 6), np.inf)
+    refused(WNMF(3, **QUICK), "weights contains infinity", X, weights=weights)
+
+
+@each
+def test_only_wnmf_has_weights_of_entries(method):
+    """Others name the parameter that they do not have, instead of ignoring it."""
+    if method is WNMF:
+        return
+    X, _ = blobs(20, 3, 6, 0)
+    with pytest.raises(TypeError, match=f"{method.__name__}.fit has no parameter 'weights'"):
+        method(3, **QUICK).fit(X, weights=np.ones_like(X))
+
+
+@pytest.mark.parametrize("name", ["alpha_W", "alpha_H", "l1_ratio"])
+@each
+def test_only_wnmf_has_penalties(method, name):
+    if method is WNMF:
+        return
+    with pytest.raises(TypeError, match=name):
+        method(3, **{name: 0.1})
 
 
 @pytest.mark.parametrize("kind", [KLSNMF, WNMF])
