@@ -518,6 +518,7 @@ def test_nystrom_has_the_right_diagonal_and_rows_of_its_landmarks(kernel, dtype,
 @pytest.mark.parametrize("columns", [1, 30, 200])
 def test_sparse_products_in_parts(columns, monkeypatch):
     monkeypatch.setattr("klsnmf.core.arithmetic._PRODUCTS_PER_THREAD", 200)
+    monkeypatch.setattr("klsnmf.core.work.cores_granted", lambda: 4)
     parts = []
     monkeypatch.setattr(
         "klsnmf.core.arithmetic.row_parts",
