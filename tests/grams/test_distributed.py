@@ -610,7 +610,7 @@ def test_the_patience_is_told_within_a_minute():
 def test_workers_of_another_version_are_refused(client, X, monkeypatch):
     monkeypatch.setattr(distributed, "__version__", "0.0.1")
     model = KLSNMF(10, engine=client, kernel="rbf", n_neighbors=None, random_state=0)
-    with pytest.raises(ClusterError, match=r"its client 0\.0\.1.*install klsnmf 0\.0\.1"):
+    with pytest.raises(ClusterError, match=r"its client 0\.0\.1.*Install klsnmf 0\.0\.1"):
         model.fit(X)
 
 
